@@ -1,0 +1,50 @@
+package resque
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrAbandon, returned by a handler, leaves the job in the worker's hand, as the
+// death of the process would: nothing is recorded. It is for tests of burying
+// and recovery.
+var ErrAbandon = errors.New("resque: job abandoned")
+
+// ConfigError says which field of a configuration is wrong, and what to write
+// instead.
+type ConfigError struct {
+	Field  string
+	Reason string
+}
+
+func (e *ConfigError) Error() string { return fmt.Sprintf("resque: %s %s", e.Field, e.Reason) }
+
+func configError(field, reason string) error { return &ConfigError{Field: field, Reason: reason} }
+
+// Outcome is what became of a run.
+type Outcome string
+
+// The outcomes of a run.
+const (
+	// Done is success.
+	Done Outcome = "done"
+	// Retrying is a failure after which the job will be tried again.
+	Retrying Outcome = "retrying"
+	// Failed is a failure for good.
+	Failed Outcome = "failed"
+	// Cancelled is a failure for good by the handler's own wish, whatever the
+	// retry policy says.
+	Cancelled Outcome = "cancelled"
+	// Discarded is a failure that is neither tried again nor recorded.
+	Discarded Outcome = "discarded"
+	// Interrupted is a run that ended unfinished and gave its job back.
+	Interrupted Outcome = "interrupted"
+)
+
+// OutcomeError is an error that says what becomes of the run, found through any
+// wrapping: retry.Discard and retry.Cancel make such. RunOutcome answers
+// Discarded or Cancelled.
+type OutcomeError interface {
+	error
+	RunOutcome() Outcome
+}
