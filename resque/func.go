@@ -71,9 +71,8 @@ type funcHandler struct {
 
 // param is one parameter that takes an argument.
 type param struct {
-	typ      reflect.Type
-	decode   decodeFunc
-	nullable bool
+	typ    reflect.Type
+	decode decodeFunc
 }
 
 // Check tells why the function can't be a handler; nil: it can.
@@ -132,9 +131,6 @@ func (h *funcHandler) values(ctx context.Context, job *Job, args [][]byte) ([]re
 
 func (p *param) value(index int, raw []byte) (reflect.Value, error) {
 	to := reflect.New(p.typ).Elem()
-	if !p.nullable && ruby.KindOf(raw) == ruby.Null {
-		return to, argumentError(index, mismatch(raw, p.typ))
-	}
 	if err := p.decode(raw, to); err != nil {
 		return to, argumentError(index, err)
 	}
@@ -229,7 +225,7 @@ func (h *funcHandler) addParam(t reflect.Type, i int) error {
 	if err != nil {
 		return configError("Func", fmt.Sprintf("got %s: parameter %d: %v", t, i+1, err))
 	}
-	p := param{typ: typ, decode: decode, nullable: nullable(typ)}
+	p := param{typ: typ, decode: decode}
 	if variadic {
 		h.variadic = &p
 		return nil

@@ -6,11 +6,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"example.com/understudy/compat/ruby"
 )
+
+// nullable tells whether decoders of type t take null.
+func nullable(t reflect.Type) bool {
+	kinds := []reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface}
+	return slices.Contains(kinds, t.Kind()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+}
 
 // inner decodes a value inside an argument: there null leaves the zero value.
 func inner(decode decodeFunc, nullable bool, raw []byte, to reflect.Value) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"example.com/understudy/compat/ruby"
@@ -81,12 +80,6 @@ func isInteger(raw []byte) bool {
 		}
 	}
 	return true
-}
-
-// nullable tells whether a parameter of type t takes null.
-func nullable(t reflect.Type) bool {
-	kinds := []reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface}
-	return slices.Contains(kinds, t.Kind()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
 // newDecoder prepares the decoding of values of type t.

@@ -18,7 +18,8 @@ import (
 // Embedded is exported, so that it can be made where it is embedded as a pointer.
 type Embedded struct {
 	Deep string
-	ID   string `json:"id"` // the outer one counts
+	Key  string `json:"id"`   // the outer one counts
+	Tag  string `json:"last"` // likewise
 }
 
 type point struct {
@@ -31,6 +32,7 @@ type named struct {
 
 type order struct {
 	named
+	Last int `json:"last"`
 	*Embedded
 	*point
 	ID     int64             `json:"id"`
@@ -38,8 +40,9 @@ type order struct {
 	Tags   map[string]string `json:"tags,omitempty"`
 	Parent *order            `json:"parent"`
 	Extra  any               `json:"extra"`
-	Quoted int               `json:"quoted,string"`
-	Secret chan int          `json:"-"`
+	Raw    json.RawMessage
+	Quoted int      `json:"quoted,string"`
+	Secret chan int `json:"-"`
 }
 
 type item struct {
@@ -164,9 +167,10 @@ func TestFuncArgument(t *testing.T) {
 		}),
 		takes(`[{"X":1,"y":2,"z":3}]`, point{1, 2}),
 		takes("[{\"name\":\"\xff\",\"id\":7,\"items\":[{\"price\":1.5,\"note\":\"x\"},{\"price\":null}],\"tags\":{\"a\":\"b\"},"+
-			`"parent":{"ID":6,"y":2},"deep":"d","extra":10000000000000000000,"quoted":"5","Secret":1,"unknown":[]}]`, order{
+			`"parent":{"ID":6,"y":2},"deep":"d","last":3,"raw":null,"extra":10000000000000000000,"quoted":"5","Secret":1,"unknown":[]}]`, order{
 			named: named{"\xff"}, ID: 7, Items: []item{{1.5, &text}, {}}, Tags: map[string]string{"a": "b"},
-			Parent: &order{ID: 6}, Embedded: &Embedded{Deep: "d"}, Extra: json.Number("10000000000000000000"), Quoted: 5,
+			Parent: &order{ID: 6}, Embedded: &Embedded{Deep: "d"}, Last: 3,
+			Raw: json.RawMessage("null"), Extra: json.Number("10000000000000000000"), Quoted: 5,
 		}),
 
 		refuses[string](`[5]`, "wrong type of argument 1 (given Integer, expected string)"),
@@ -184,6 +188,7 @@ func TestFuncArgument(t *testing.T) {
 		refuses[[]int](`[{"a":1}]`, "wrong type of argument 1 (given Hash, expected []int)"),
 		refuses[[]int](`[[1,"a"]]`, "wrong type of argument 1 at [1] (given String, expected int)"),
 		refuses[[2]int](`[[1,2,3]]`, "wrong length of argument 1 (given 3, expected [2]int)"),
+		refuses[[2]int](`[[1]]`, "wrong length of argument 1 (given 1, expected [2]int)"),
 		refuses[[2]int](`[5]`, "wrong type of argument 1 (given Integer, expected [2]int)"),
 		refuses[[]byte](`["?"]`, "wrong value of argument 1 (given String, expected []uint8): illegal base64 data at input byte 0"),
 		refuses[map[string]int](`[[]]`, "wrong type of argument 1 (given Array, expected map[string]int)"),

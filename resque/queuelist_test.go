@@ -102,6 +102,7 @@ func TestQueueListRefuses(t *testing.T) {
 		{" , ", `"high,low"`},
 		{"high,!", `"*,!slow"`},
 		{"high=0", "from 1 to"},
+		{"high=1000001", "from 1 to"},
 		{"high=99999999999999999999", "write !high"},
 		{"=2", "such as high=2"},
 	}
@@ -126,31 +127,38 @@ func TestQueueListOrderFollowsWeights(t *testing.T) {
 	tests := []struct {
 		list   string
 		all    []string
-		shares map[string]float64 // how often the queue comes first
+		shares map[string]float64 // how often each order comes out
 	}{
-		{"high=2,low=1", nil, map[string]float64{"high": 2.0 / 3, "low": 1.0 / 3}},
-		{"a=5,b=3,c", nil, map[string]float64{"a": 5.0 / 9, "b": 3.0 / 9, "c": 1.0 / 9}},
-		{"x_*=3,y=1", []string{"y", "x_2", "x_1"}, map[string]float64{"x_1": 0.75, "x_2": 0, "y": 0.25}},
-		{"a,b", nil, map[string]float64{"a": 1, "b": 0}},
-		{"a=1,b=1", nil, map[string]float64{"a": 0.5, "b": 0.5}},
+		{"high=2,low=1", nil, map[string]float64{"high low": 2.0 / 3, "low high": 1.0 / 3}},
+		{"a=5,b=3,c", nil, map[string]float64{
+			"a b c": 5.0 / 9 * 3 / 4, "a c b": 5.0 / 9 / 4, "b a c": 3.0 / 9 * 5 / 6,
+			"b c a": 3.0 / 9 / 6, "c a b": 1.0 / 9 * 5 / 8, "c b a": 1.0 / 9 * 3 / 8,
+		}},
+		{"x_*=3,y=1", []string{"y", "x_2", "x_1"}, map[string]float64{"x_1 x_2 y": 0.75, "y x_1 x_2": 0.25}},
+		{"a,b", nil, map[string]float64{"a b": 1, "b a": 0}},
+		{"a=1,b=1", nil, map[string]float64{"a b": 0.5, "b a": 0.5}},
 	}
 	for _, tt := range tests {
 		list, err := resque.ParseQueueList(tt.list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := map[string]int{}
+		before := list.Expand(tt.all)
+		orders := map[string]int{}
 		for range rounds {
-			order := list.Order(tt.all, random)
-			if len(order) != len(tt.shares) {
-				t.Fatalf("%s: order %v", tt.list, order)
-			}
-			first[order[0]]++
+			orders[strings.Join(list.Order(tt.all, random), " ")]++
 		}
-		for queue, want := range tt.shares {
-			if got := float64(first[queue]) / rounds; got < want-0.02 || got > want+0.02 {
-				t.Errorf("%s: %s comes first in %.3f of the draws, want %.3f", tt.list, queue, got, want)
+		for order, want := range tt.shares {
+			if got := float64(orders[order]) / rounds; got < want-0.015 || got > want+0.015 {
+				t.Errorf("%s: %s comes out in %.3f of the draws, want %.3f", tt.list, order, got, want)
 			}
+			delete(orders, order)
+		}
+		if len(orders) > 0 {
+			t.Errorf("%s: drawn too: %v", tt.list, orders)
+		}
+		if !slices.Equal(list.Expand(tt.all), before) {
+			t.Errorf("%s: drawing changed the list", tt.list)
 		}
 	}
 }
