@@ -30,6 +30,8 @@ type Client struct {
 	tls     *tls.Config
 	keys    Keys
 	pool    pool
+
+	writeScript *Script
 }
 
 // Open connects to Redis and checks that it can be worked with. The URL is
@@ -50,7 +52,10 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, target: t, tls: config, keys: NewKeys(o.Namespace)}
+	c := &Client{
+		options: o, target: t, tls: config, keys: NewKeys(o.Namespace),
+		writeScript: NewScript("write", writeLua),
+	}
 	c.pool.init(o.PoolSize)
 	if err := c.meet(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())

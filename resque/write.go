@@ -37,3 +37,12 @@ func DelayedWrites(at time.Time, item []byte) []Write {
 		{Command: "ZADD", Key: keyDelayedSchedule, Args: []string{text, text}},
 	}
 }
+
+// knownCommand says that the record script knows a command.
+func knownCommand(name string) bool {
+	switch name {
+	case "RPUSH", "LPUSH", "SADD", "ZADD", "DEL", "SETNX", "SETEX", "DECR":
+		return true
+	}
+	return false
+}

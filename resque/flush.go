@@ -1,0 +1,276 @@
+package resque
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// recordChunk is how many runs one record or begin call carries.
+const recordChunk = 200
+
+// flush is one round trip: calls, and for each what to do with its reply.
+type flush struct {
+	calls []Call
+	then  []func(reply any) error
+}
+
+func (f *flush) add(call Call, then func(reply any) error) {
+	f.calls = append(f.calls, call)
+	f.then = append(f.then, then)
+}
+
+// flush sends what is due and applies the answers. An error means that some
+// answers are missing; what they were about is still due.
+func (d *dispatcher) flush(ctx context.Context) error {
+	switch {
+	case d.closed:
+		return d.replace(ctx)
+	case d.lost:
+		return d.move(ctx)
+	}
+	now := time.Now()
+	if err := d.readQueueNames(ctx, now); err != nil {
+		return err
+	}
+	var f flush
+	d.addRenewal(&f, now)
+	d.addRecords(&f, now)
+	d.addBegins(&f)
+	d.addAsks(&f, now)
+	if len(f.calls) == 0 {
+		return nil
+	}
+	replies, err := d.send(ctx, f.calls)
+	faults := []error{err}
+	for i, reply := range replies {
+		if reply == nil && err != nil {
+			break // it never came
+		}
+		if refused, ok := reply.(error); ok {
+			faults = append(faults, fmt.Errorf("resque: %s: %w", f.calls[i].name(), refused))
+			continue
+		}
+		faults = append(faults, f.then[i](reply))
+	}
+	if err == nil {
+		d.met(now)
+	}
+	return errors.Join(faults...)
+}
+
+func (c Call) name() string {
+	if c.Script != nil {
+		return c.Script.name
+	}
+	return c.Command
+}
+
+// maxSilence is after how long without contact a process takes itself for dead:
+// well before the 24 h for which a closed process is remembered.
+const maxSilence = 12 * time.Hour
+
+// met notes that Redis answered.
+func (d *dispatcher) met(now time.Time) {
+	if !d.contact.IsZero() && now.Sub(d.contact) > maxSilence {
+		d.closed = true
+	}
+	d.contact = now
+}
+
+// renewed notes a renewal of the lease at the given time of the server.
+func (d *dispatcher) renewed(server time.Time) {
+	now := time.Now()
+	d.renewAt = now.Add(d.cfg.Lease / 3)
+	d.server, d.serverSeen = server, now
+}
+
+// serverNow is the time of the Redis server, as far as the last answer tells.
+func (d *dispatcher) serverNow(now time.Time) time.Time { return d.server.Add(now.Sub(d.serverSeen)) }
+
+// addRenewal renews the lease, and writes heartbeats, when it is time.
+func (d *dispatcher) addRenewal(f *flush, now time.Time) {
+	if now.Before(d.renewAt) {
+		return
+	}
+	f.add(d.renewCall(), func(reply any) error {
+		row, _ := reply.([]any)
+		if len(row) != 2 {
+			return protocolError("renew", reply)
+		}
+		server := time.Unix(number(row[1]), 0)
+		switch text(row[0]) {
+		case "closed":
+			d.closed = true
+		case "lost":
+			d.lost = true
+		}
+		d.renewed(server)
+		return nil
+	})
+	if now.Sub(d.beaten) < d.cfg.Heartbeat {
+		return
+	}
+	d.beaten = now
+	d.backgroundPrune()
+	for _, call := range d.beatCalls(d.serverNow(now)) {
+		f.add(call, func(reply any) error {
+			if n := number(reply); n > 0 {
+				d.log.Warn("entered workers again that had been removed from the registry", "workers", n)
+			}
+			return nil
+		})
+	}
+}
+
+// addRecords records what has finished. What was refused alone is tried alone.
+func (d *dispatcher) addRecords(f *flush, now time.Time) {
+	var batch []*run
+	for _, s := range d.slots {
+		if s.state != finished || now.Before(s.run.notBefore) {
+			continue
+		}
+		if s.run.malformed != nil && !s.run.text {
+			d.addRewrite(f, s.run)
+		}
+		if s.run.refused > 0 {
+			d.addRecord(f, []*run{s.run})
+			continue
+		}
+		batch = append(batch, s.run)
+	}
+	for runs := range slices.Chunk(batch, recordChunk) {
+		d.addRecord(f, runs)
+	}
+}
+
+func (d *dispatcher) addRecord(f *flush, runs []*run) {
+	f.add(d.recordCall(runs), func(reply any) error {
+		answers, hands, err := readRecord(reply, len(runs))
+		if err != nil {
+			return err
+		}
+		written := 0
+		for i, r := range runs {
+			if answers[i].verdict == "ok" {
+				written++
+			}
+			d.recorded(r, answers[i])
+		}
+		if hands < written {
+			d.log.Warn("hands were emptied by somebody else before their runs were recorded", "hands", written-hands)
+		}
+		return nil
+	})
+}
+
+// recorded applies the answer to one record.
+func (d *dispatcher) recorded(r *run, answer recorded) {
+	s := r.slot
+	switch answer.verdict {
+	case "ok":
+		if answer.detail != "" {
+			d.log.Error("a write of an outcome failed", "class", r.job.Class, "error", answer.detail)
+		}
+		d.settled(r)
+	case "already":
+		d.settled(r)
+	case "lost":
+		d.lost = true
+	case "wrongtype":
+		if r.refused == 0 {
+			d.log.Error("a run can't be recorded while a key is of the wrong type; trying again",
+				"class", r.job.Class, "key", answer.detail)
+		}
+		r.refused++
+		r.notBefore = time.Now().Add(backoff{}.next(r.refused))
+	default: // revoked
+		d.log.Warn("a run was not recorded: its job was given to somebody else", "class", r.job.Class, "queue", r.queue)
+		d.free(s)
+	}
+}
+
+// settled ends a recorded run.
+func (d *dispatcher) settled(r *run) {
+	d.logOutcome(r)
+	if _, ok := d.cfg.Failures.(FailureNotifier); ok && r.outcome.failure != nil {
+		d.after.Go(func() { d.w.notify(d.perform, r.outcome.failure) })
+	}
+	s := r.slot
+	d.free(s)
+	if r.outcome.sleep > 0 {
+		s.state = pausing
+		ctx := d.perform
+		go func() {
+			_ = d.clock.Sleep(ctx, r.outcome.sleep) // an early end is the stop's
+			select {
+			case d.rested <- s:
+			case <-ctx.Done():
+			}
+		}()
+	}
+}
+
+// addBegins begins what was reserved and has a retry counter.
+func (d *dispatcher) addBegins(f *flush) {
+	var batch []*run
+	for _, s := range d.slots {
+		if s.state == reserved && d.fetching {
+			batch = append(batch, s.run)
+		}
+	}
+	for runs := range slices.Chunk(batch, recordChunk) {
+		f.add(d.beginCall(runs), func(reply any) error {
+			answers, err := readBegin(reply, len(runs))
+			if err != nil {
+				return err
+			}
+			for i, r := range runs {
+				d.begun(r, answers[i])
+			}
+			return nil
+		})
+	}
+}
+
+// begun applies the answer to one begin.
+func (d *dispatcher) begun(r *run, answer begun) {
+	switch answer.verdict {
+	case "ok":
+		r.job.Attempt = answer.attempt
+		d.launch(r)
+	case "error":
+		r.counterErr = &RedisError{Code: "ERR", Message: answer.reason}
+		r.counter = Counter{}
+		d.launch(r)
+	case "lost":
+		d.lost = true
+	default: // refused
+		d.log.Warn("a job was given to somebody else before it began", "class", r.job.Class, "queue", r.queue)
+		d.free(r.slot)
+	}
+}
+
+// addRewrite puts an element into its hand as text, where only Go saw that Ruby
+// couldn't read it.
+func (d *dispatcher) addRewrite(f *flush, r *run) {
+	f.add(d.rewriteCall(r), func(any) error {
+		r.text = true
+		return nil
+	})
+}
+
+// logOutcome tells of one finished run.
+func (d *dispatcher) logOutcome(r *run) {
+	attrs := []any{
+		"class", r.job.Class, "queue", r.queue, "attempt", r.job.Attempt,
+		"duration", d.clock.Now().Sub(r.began), "outcome", string(r.outcome.kind),
+	}
+	if f := r.outcome.failure; f != nil {
+		d.log.Warn("job failed", append(attrs, "exception", f.Exception, "error", f.Message)...)
+		return
+	}
+	d.log.Info("job finished", attrs...)
+}

@@ -1,0 +1,206 @@
+package resque
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"example.com/understudy/compat/ruby"
+)
+
+// outcome is what becomes of a run, ready to be recorded. An interrupted run
+// isn't: its job is given back at the end of the stop.
+type outcome struct {
+	// kind is "" for a job that its handler abandoned: it stays in hand.
+	kind Outcome
+	// failed says that stat:failed rises.
+	failed bool
+	writes []Write
+	// sleep keeps the slot from its next job after the record.
+	sleep   time.Duration
+	failure *Failure // nil on success
+}
+
+// nameError is Ruby's answer to a class that it doesn't know.
+type nameError struct{ class string }
+
+func (e nameError) Error() string         { return "uninitialized constant " + e.class }
+func (e nameError) ExceptionName() string { return "NameError" }
+
+// malformedError says why a queue's element is no job.
+type malformedError struct{ reason error }
+
+func (e malformedError) Error() string         { return e.reason.Error() }
+func (e malformedError) ExceptionName() string { return MalformedClass }
+
+// decide turns a run's result into its outcome. Apart from the user's own
+// functions (checks, callbacks, failure backends) it is pure.
+func (w *Worker) decide(r *run) outcome {
+	err := r.err
+	switch {
+	case r.malformed != nil:
+		err = malformedError{r.malformed}
+	case r.registration == nil:
+		err = nameError{r.job.Class}
+	case r.counterErr != nil:
+		err = r.counterErr
+	case errors.Is(err, ErrAbandon):
+		return outcome{}
+	case err == nil:
+		return outcome{kind: Done, writes: clearCounter(r.counter)}
+	case errors.Is(context.Cause(r.ctx), ErrStopping):
+		return outcome{kind: Interrupted}
+	}
+	return w.failed(r, err)
+}
+
+func clearCounter(c Counter) []Write {
+	if c.Key == "" {
+		return nil
+	}
+	return []Write{clearWrite(c.Key)}
+}
+
+// failed is the outcome of a run that ended with err.
+func (w *Worker) failed(r *run, err error) outcome {
+	kind := Failed
+	if asked, ok := errors.AsType[OutcomeError](err); ok {
+		kind = asked.RunOutcome()
+	}
+	if kind == Discarded {
+		return outcome{kind: Discarded, writes: clearCounter(r.counter)}
+	}
+	var decision Decision
+	if kind == Failed {
+		decision = w.askRetrier(r, err)
+	}
+	if decision.Err != nil {
+		err = decision.Err
+	}
+	f := w.failureOf(r, err, decision)
+	out := outcome{kind: kind, failed: true, failure: f, sleep: decision.SleepAfter}
+	if decision.Uncount && r.counter.Key != "" {
+		out.writes = append(out.writes, Write{Command: "DECR", Key: r.counter.Key})
+	}
+	if decision.Retry != nil {
+		out.kind = Retrying
+		out.writes = append(out.writes, w.retryWrites(r, decision)...)
+	} else {
+		out.writes = append(out.writes, clearCounter(r.counter)...)
+	}
+	out.writes = append(out.writes, w.failureWrites(f)...)
+	return out
+}
+
+// askRetrier asks the class's Retrier. The user's own functions may panic: the
+// job then fails with both errors.
+func (w *Worker) askRetrier(r *run, err error) (decision Decision) {
+	if r.registration == nil || r.registration.Retrier == nil || r.malformed != nil || r.counterErr != nil {
+		return Decision{}
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			decision = Decision{Err: errors.Join(err, newPanicError(value))}
+		}
+	}()
+	return r.registration.Retrier.Decide(FailedRun{
+		Job: r.job, Err: err, Counter: r.counter, Attempt: r.job.Attempt, Random: r.random, Registration: r.registration,
+	})
+}
+
+// retryWrites pushes the job of a retry (resque-retry: try_again).
+func (w *Worker) retryWrites(r *run, d Decision) []Write {
+	var writes []Write
+	if r.counter.Key != "" && !d.DropCounter {
+		writes = append(writes, Write{Command: "SETNX", Key: r.counter.Key, Args: []string{"-1"}})
+	}
+	now := w.cfg.Clock.Now()
+	if d.Retry.Delay > 0 {
+		item := appendJob(nil, d.Retry.Class, d.Retry.Args, d.Retry.Queue)
+		writes = append(writes, DelayedWrites(now.Add(d.Retry.Delay), item)...)
+	} else {
+		writes = append(writes, PushWrites(d.Retry.Queue, appendJob(nil, d.Retry.Class, d.Retry.Args, ""))...)
+	}
+	if r.counter.Key != "" && d.DropCounter {
+		writes = append(writes, clearWrite(r.counter.Key))
+	}
+	return writes
+}
+
+// appendJob writes a job as Ruby does; queue "" leaves that field out.
+func appendJob(dst []byte, class string, args []byte, queue string) []byte {
+	dst = append(dst, `{"class":`...)
+	dst = ruby.AppendString(dst, class)
+	dst = append(dst, `,"args":`...)
+	dst = append(dst, args...)
+	if queue != "" {
+		dst = append(dst, `,"queue":`...)
+		dst = ruby.AppendString(dst, queue)
+	}
+	return append(dst, '}')
+}
+
+// failureOf describes a failed run for the failure backends.
+func (w *Worker) failureOf(r *run, err error, d Decision) *Failure {
+	e := DescribeError(err)
+	f := &Failure{
+		Job: r.job, Err: err, FailedAt: w.cfg.Clock.Now(),
+		Exception: e.Name, Message: e.Message, Backtrace: e.Backtrace,
+		Malformed: r.malformed != nil || !utf8.Valid(r.job.Payload),
+		RetryKey:  r.counter.Key,
+	}
+	if d.Retry != nil && !d.DropCounter {
+		f.RetryPending, f.RetryDelay = true, d.Retry.Delay
+	}
+	return f
+}
+
+// failureWrites asks the failure backend what to write. Whatever the backend
+// does, a failure that nobody will retry is not lost.
+func (w *Worker) failureWrites(f *Failure) []Write {
+	writes, err := w.askBackend(f)
+	if err == nil {
+		return writes
+	}
+	w.log.Error("a failure backend failed", "class", f.Job.Class, "queue", f.Job.Queue, "error", err)
+	if len(writes) == 0 && !f.RetryPending {
+		return []Write{{Command: "RPUSH", Key: "failed", Args: []string{string(f.Record(true))}}}
+	}
+	return writes
+}
+
+func (w *Worker) askBackend(f *Failure) (writes []Write, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			writes, err = nil, newPanicError(value)
+		}
+	}()
+	if w.cfg.Failures == nil {
+		return []Write{{Command: "RPUSH", Key: "failed", Args: []string{string(f.Record(true))}}}, nil
+	}
+	writes, err = w.cfg.Failures.Writes(f)
+	for i, write := range writes {
+		if !knownCommand(write.Command) {
+			return writes[:i], fmt.Errorf("resque: a failure backend's write %q: use RPUSH, LPUSH, SADD, ZADD, DEL, SETNX, SETEX or DECR", write.Command)
+		}
+	}
+	return writes, err
+}
+
+// notify tells the failure backend of a failure that has been recorded.
+func (w *Worker) notify(ctx context.Context, f *Failure) {
+	notifier, ok := w.cfg.Failures.(FailureNotifier)
+	if !ok || f == nil {
+		return
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			w.log.Error("a failure backend panicked", "class", f.Job.Class, "error", newPanicError(value))
+		}
+	}()
+	if err := notifier.Notify(ctx, f); err != nil {
+		w.log.Error("a failure backend failed", "class", f.Job.Class, "error", err)
+	}
+}

@@ -1,0 +1,304 @@
+package resque
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"example.com/understudy/compat/ruby"
+)
+
+// Bounds of one reserve call, so that no call holds Redis up.
+const (
+	reserveSlots = 500     // slots asked for in one call
+	reserveBytes = 4 << 20 // popped text after which no further batch is popped
+)
+
+// reserveLua moves jobs from the queues into the hands of idle slots.
+//
+//	KEYS 1 runs of the process, 2 processes, 3 pause-all-workers,
+//	     then the queues in their order, then a hand for each slot
+//	ARGV 1 process, 2 number of slots, 3 number of queues, 4 bound of bytes,
+//	     then for each queue the text of a hand up to its payload,
+//	     then for each slot: slot, token, the token of its last run
+//
+// It answers {"closed"} or {"lost"} (the process has no lease), else
+// {"ok", paused, {slot number in the call, verdict, …}…, {0, "wrongtype", queue}…}:
+//
+//	{i, "job", queue number, element, 1 if the hand holds it as text}
+//	{i, "held", hand, raw}  answered again, or a late copy's catch adopted
+//	{i, "gone"}             the token is spent: go on with the next one
+//	{i, "busy"}             the last run of the slot isn't recorded yet
+//
+// A slot without an entry got nothing. The hand keeps the element's own bytes;
+// what cjson refuses, or isn't an object, is kept there as a JSON string and raw
+// in the field, since any other text in a hand breaks resque-web. The field
+// probe is written before the first pop: where memory is short Redis refuses it,
+// and nothing has been popped yet.
+const reserveLua = `
+local runs, process = KEYS[1], ARGV[1]
+local ns, nq, bound = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local ask = {'closed'}
+local handkeys = {}
+for i = 1, ns do
+  ask[i + 1] = ARGV[4 + nq + 3 * i - 2]
+  handkeys[i] = KEYS[3 + nq + i]
+end
+local fields = redis.call('HMGET', runs, unpack(ask))
+if fields[1] then return {'closed'} end
+if not redis.call('ZSCORE', KEYS[2], process) then return {'lost'} end
+local hands = redis.call('MGET', unpack(handkeys))
+
+local out, want, held = {'ok', 0}, {}, {}
+for i = 1, ns do
+  local at = 4 + nq + 3 * i
+  local token, last = tonumber(ARGV[at - 1]), tonumber(ARGV[at])
+  local field, hand = fields[i + 1], hands[i]
+  local tok, st = 0, 'd'
+  if field then
+    local t, s = string.match(field, '^(%d+) (%a)')
+    tok, st = tonumber(t), s
+  elseif hand then
+    st, tok = 'o', last + 0.5
+  end
+  if st == 'o' or st == 'b' then
+    if tok == token then
+      if hand and st == 'o' then
+        out[#out + 1] = {i, 'held', hand, string.match(field, '\n(.*)$') or ''}
+      else
+        out[#out + 1] = {i, hand and 'busy' or 'gone'}
+      end
+    elseif tok <= last or tok > token then
+      out[#out + 1] = {i, 'busy'}
+    elseif hand then
+      local raw = ''
+      if field then
+        local kl, ml = string.match(field, '^%d+ b %S+ %S+ %S+ (%d+) (%d+)\n')
+        raw = string.match(field, '\n(.*)$') or ''
+        if kl then raw = string.sub(raw, kl + ml + 1) end
+      end
+      held[#held + 1] = ask[i + 1]
+      held[#held + 1] = ARGV[at - 1] .. ' o' .. (raw ~= '' and '\n' .. raw or '')
+      out[#out + 1] = {i, 'held', hand, raw}
+    else
+      want[#want + 1] = i
+    end
+  elseif tok < token and not hand then
+    want[#want + 1] = i
+  else
+    out[#out + 1] = {i, tok < token and 'busy' or 'gone'}
+  end
+end
+if #held > 0 then redis.call('HSET', runs, unpack(held)) end
+
+local pause = redis.pcall('GET', KEYS[3])
+if type(pause) == 'string' and string.lower(string.match(pause, '^%s*(.-)%s*$')) == 'true' then
+  out[2] = 1
+  return out
+end
+if #want == 0 then return out end
+redis.call('HSET', runs, 'probe', '0')
+
+local mset, hset = {}, {}
+local filled, taken = 0, 0
+for q = 1, nq do
+  while filled < #want and taken < bound do
+    local n = math.min(#want - filled, 16)
+    local got = redis.pcall('LPOP', KEYS[3 + q], n)
+    if got and got.err then
+      out[#out + 1] = {0, 'wrongtype', q}
+      break
+    end
+    if not got or #got == 0 then break end
+    for j = 1, #got do
+      local elem = got[j]
+      filled = filled + 1
+      taken = taken + #elem
+      local i = want[filled]
+      local at = 4 + nq + 3 * i
+      local text, field, isText = elem, ARGV[at - 1] .. ' o', 0
+      if string.byte(elem) ~= 123 or not pcall(cjson.decode, elem) then
+        text, field, isText = cjson.encode(elem), field .. '\n' .. elem, 1
+      end
+      mset[#mset + 1] = handkeys[i]
+      mset[#mset + 1] = ARGV[4 + q] .. text .. '}'
+      hset[#hset + 1] = ask[i + 1]
+      hset[#hset + 1] = field
+      out[#out + 1] = {i, 'job', q, elem, isText}
+    end
+    if #got < n then break end
+  end
+  if filled >= #want or taken >= bound then break end
+end
+if filled > 0 then
+  redis.call('MSET', unpack(mset))
+  redis.call('HSET', runs, unpack(hset))
+end
+return out
+`
+
+// ask is one slot's wish for a job.
+type ask struct {
+	slot  *slot
+	token int64
+}
+
+// grant is what a reserve call answered to one ask.
+type grant struct {
+	ask     ask
+	verdict string // job, held, gone, busy
+	queue   string
+	element []byte
+	// text says that the hand holds the element as a JSON string.
+	text bool
+}
+
+// reserveReply is a reserve call's answer, decoded.
+type reserveReply struct {
+	status string // ok, closed, lost
+	paused bool
+	grants []grant
+	// wrongType names queues whose key is no list.
+	wrongType []string
+}
+
+// reserveCall builds the call that asks for jobs from queues, in their order.
+func (d *dispatcher) reserveCall(asks []ask, queues []string) Call {
+	keys := make([]string, 0, 3+len(queues)+len(asks))
+	keys = append(keys, d.keys.Of(runsKey(d.process)), d.keys.Of(keyProcesses), d.keys.Of(keyPauseAll))
+	args := make([]any, 0, 4+len(queues)+3*len(asks))
+	args = append(args, d.process, len(asks), len(queues), reserveBytes)
+	runAt := d.clock.Now()
+	for _, queue := range queues {
+		keys = append(keys, d.keys.Of(queueKey(queue)))
+		args = append(args, handPrefix(queue, ruby.ISO8601UTC(runAt)))
+	}
+	for _, a := range asks {
+		keys = append(keys, d.keys.Of(handKey(a.slot.id)))
+		args = append(args, a.slot.field, a.token, a.slot.last)
+	}
+	return Call{Script: d.scripts.reserve, Keys: keys, Args: args}
+}
+
+// handPrefix is the text of a hand up to its payload, in Ruby's key order.
+func handPrefix(queue, runAt string) []byte {
+	dst := append(make([]byte, 0, 64+len(queue)), `{"queue":`...)
+	dst = ruby.AppendScrubbed(dst, queue)
+	dst = append(dst, `,"run_at":"`...)
+	dst = append(dst, runAt...)
+	return append(dst, `","payload":`...)
+}
+
+// handPayload cuts the payload out of a hand's text: the inverse of handPrefix
+// with its payload and the closing brace. The queue stands before it in quotes,
+// where a bare quote can't stand, so the first match is the right one.
+func handPayload(hand []byte) (payload []byte, ok bool) {
+	mark := []byte(`,"payload":`)
+	at := bytes.Index(hand, mark)
+	if at < 0 || hand[len(hand)-1] != '}' {
+		return nil, false
+	}
+	return hand[at+len(mark) : len(hand)-1], true
+}
+
+// handJob reads a hand of ours: the queue, and the element's own bytes. raw is
+// what the field holds where the hand couldn't.
+func handJob(hand, raw []byte) (queue string, element []byte, err error) {
+	payload, ok := handPayload(hand)
+	if !ok {
+		return "", nil, fmt.Errorf("resque: hand %.100q has no payload", hand)
+	}
+	members, err := ruby.Members(append(hand[:bytes.Index(hand, []byte(`,"payload":`)):bytes.Index(hand, []byte(`,"payload":`))], '}'))
+	if err != nil {
+		return "", nil, fmt.Errorf("resque: hand %.100q: %w", hand, err)
+	}
+	for _, m := range members {
+		if m.Key == "queue" {
+			if queue, err = ruby.String(m.Value); err != nil {
+				return "", nil, fmt.Errorf("resque: queue of hand %.100q: %w", hand, err)
+			}
+		}
+	}
+	switch {
+	case len(raw) > 0:
+		return queue, raw, nil
+	case ruby.KindOf(payload) == ruby.Text:
+		text, err := ruby.String(payload)
+		return queue, []byte(text), err
+	default:
+		return queue, payload, nil
+	}
+}
+
+// readReserve decodes a reserve call's reply.
+func readReserve(reply any, asks []ask, queues []string) (reserveReply, error) {
+	rows, ok := reply.([]any)
+	if !ok || len(rows) == 0 {
+		return reserveReply{}, fmt.Errorf("resque: reserve answered %T", reply)
+	}
+	out := reserveReply{status: text(rows[0])}
+	if out.status != "ok" {
+		return out, nil
+	}
+	out.paused = number(rows[1]) == 1
+	for _, r := range rows[2:] {
+		row, _ := r.([]any)
+		if len(row) < 2 {
+			return out, fmt.Errorf("resque: reserve answered a row %v", row)
+		}
+		i, verdict := int(number(row[0])), text(row[1])
+		if verdict == "wrongtype" {
+			out.wrongType = append(out.wrongType, queues[number(row[2])-1])
+			continue
+		}
+		g := grant{ask: asks[i-1], verdict: verdict}
+		var err error
+		switch verdict {
+		case "job":
+			g.queue, g.element, g.text = queues[number(row[2])-1], blob(row[3]), number(row[4]) == 1
+		case "held":
+			hand, raw := blob(row[2]), blob(row[3])
+			g.queue, g.element, err = handJob(hand, raw)
+			g.text = len(raw) > 0
+		}
+		if err != nil {
+			return out, err
+		}
+		out.grants = append(out.grants, g)
+	}
+	return out, nil
+}
+
+// text, number and blob read parts of a script's reply.
+func text(reply any) string {
+	switch v := reply.(type) {
+	case []byte:
+		return string(v)
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	}
+	return ""
+}
+
+func number(reply any) int64 {
+	switch v := reply.(type) {
+	case int64:
+		return v
+	case []byte:
+		n, _ := strconv.ParseInt(string(v), 10, 64) //nolint:errcheck // a text that is no number counts as 0
+		return n
+	}
+	return 0
+}
+
+func blob(reply any) []byte {
+	switch v := reply.(type) {
+	case []byte:
+		return v
+	case string:
+		return []byte(v)
+	}
+	return nil
+}

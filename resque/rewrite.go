@@ -1,0 +1,38 @@
+package resque
+
+import "example.com/understudy/compat/ruby"
+
+// rewriteLua puts a malformed element into its hand as a JSON string, and the
+// element's own bytes into the field.
+//
+//	KEYS 1 runs of the process, 2 hand
+//	ARGV 1 slot, 2 token, 3 hand's text, 4 element
+//
+// It answers 1, or 0 where the run isn't reserved or the hand is empty.
+const rewriteLua = `
+local field = redis.call('HGET', KEYS[1], ARGV[1])
+if field ~= ARGV[2] .. ' o' or redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], field .. '\n' .. ARGV[4])
+redis.call('SET', KEYS[2], ARGV[3])
+return 1
+`
+
+func (d *dispatcher) rewriteCall(r *run) Call {
+	return Call{
+		Script: d.scripts.rewrite,
+		Keys:   []string{d.keys.Of(runsKey(d.process)), d.keys.Of(handKey(r.slot.id))},
+		Args:   []any{r.slot.field, r.token, r.handText(true), r.element},
+	}
+}
+
+// handText is the text of the run's hand; asText: with the element as a JSON
+// string.
+func (r *run) handText(asText bool) []byte {
+	hand := handPrefix(r.queue, ruby.ISO8601UTC(r.began))
+	if asText {
+		hand = ruby.AppendScrubbed(hand, string(r.element))
+	} else {
+		hand = append(hand, r.element...)
+	}
+	return append(hand, '}')
+}

@@ -1,0 +1,191 @@
+package resque
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// tracker hears from Redis that a queue changed (CLIENT TRACKING, redirected to
+// a connection that subscribes). A nil tracker is one that hears nothing.
+type tracker struct {
+	client *Client
+	log    *slog.Logger
+
+	change chan struct{} // one is waiting at most
+	queues atomic.Bool   // the set of queues changed
+
+	// The dispatcher's own.
+	unable  bool      // Redis doesn't know the command
+	retryAt time.Time // when to try again for a subscriber that fell
+
+	mu     sync.Mutex
+	conn   *conn
+	id     int64
+	on     atomic.Bool // the dispatcher's connection is redirected here
+	closed bool
+	ended  sync.WaitGroup
+}
+
+// invalidations is where Redis publishes what changed.
+const invalidations = "__redis__:invalidate"
+
+// alive is how often the subscriber is pinged: Redis tells nobody that a
+// subscriber is dead, its changes just stop.
+const alive = 10 * time.Second
+
+// startTracking makes changes of the queues wake the dispatcher, where Redis can
+// do that; else polling does.
+func (d *dispatcher) startTracking(ctx context.Context) {
+	d.track = &tracker{client: d.client, log: d.log, change: make(chan struct{}, 1)}
+	if d.conn != nil {
+		d.track.attach(ctx, d.conn)
+	}
+}
+
+// mendTracking takes a new subscriber where the old one fell.
+func (d *dispatcher) mendTracking(ctx context.Context, now time.Time) {
+	if d.track == nil || d.conn == nil || d.track.ready() || d.track.unable || now.Before(d.track.retryAt) {
+		return
+	}
+	d.track.retryAt = now.Add(d.cfg.Interval)
+	d.track.attach(ctx, d.conn)
+}
+
+// changes is signalled when a watched key changed, or may have.
+func (t *tracker) changes() <-chan struct{} {
+	if t == nil {
+		return nil
+	}
+	return t.change
+}
+
+// ready says that watched keys are told of.
+func (t *tracker) ready() bool { return t != nil && t.on.Load() }
+
+// queuesChanged says, once, that the set of queues changed.
+func (t *tracker) queuesChanged() bool { return t != nil && t.queues.Swap(false) }
+
+// attach redirects what the dispatcher's connection reads to the subscriber,
+// which it makes where there is none.
+func (t *tracker) attach(ctx context.Context, reader *conn) {
+	if t == nil {
+		return
+	}
+	t.on.Store(false)
+	id, err := t.subscriber(ctx)
+	if err == nil {
+		_, err = reader.do(ctx, "CLIENT", "TRACKING", "ON", "REDIRECT", id)
+	}
+	if err != nil {
+		t.unable = ErrorCode(err) == "ERR" // an unknown command: Redis never can
+		t.log.Debug("no CLIENT TRACKING: polling", "error", err)
+		return
+	}
+	t.on.Store(true)
+}
+
+// subscriber answers the client id of the subscribed connection.
+func (t *tracker) subscriber(ctx context.Context) (int64, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn != nil || t.closed {
+		return t.id, nil
+	}
+	k, err := t.client.dial(ctx)
+	if err != nil {
+		return 0, err
+	}
+	id, err := Int(k.do(ctx, "CLIENT", "ID"))
+	if err == nil {
+		err = k.send("SUBSCRIBE", invalidations)
+	}
+	if err != nil {
+		_ = k.close() // the error that matters is err
+		return 0, err
+	}
+	t.conn, t.id = k, id
+	listening := make(chan struct{})
+	t.ended.Go(func() {
+		defer close(listening)
+		t.listen(k)
+	})
+	t.ended.Go(func() { t.ping(k, listening) })
+	return id, nil
+}
+
+// listen takes in what Redis tells, until the connection ends.
+func (t *tracker) listen(k *conn) {
+	for {
+		message, err := k.receive(alive + alive/2)
+		if err != nil {
+			t.fell(k)
+			return
+		}
+		row, _ := message.([]any)
+		if len(row) != 3 || text(row[0]) != "message" {
+			continue // the answer to SUBSCRIBE or PING
+		}
+		keys, _ := row[2].([]any)
+		for _, key := range keys {
+			if text(key) == t.client.keys.Of(keyQueues) {
+				t.queues.Store(true)
+			}
+		}
+		if keys == nil { // everything was flushed
+			t.queues.Store(true)
+		}
+		t.signal()
+	}
+}
+
+// ping keeps asking whether the connection is alive.
+func (t *tracker) ping(k *conn, listening <-chan struct{}) {
+	ticker := time.NewTicker(alive)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-listening:
+			return
+		case <-ticker.C:
+			if k.send("PING") != nil {
+				return
+			}
+		}
+	}
+}
+
+// fell forgets a connection that ended: nothing is watched any more, so the
+// dispatcher is told to look.
+func (t *tracker) fell(k *conn) {
+	_ = k.close() // it ended
+	t.on.Store(false)
+	t.mu.Lock()
+	t.conn = nil
+	t.mu.Unlock()
+	t.queues.Store(true)
+	t.signal()
+}
+
+func (t *tracker) signal() {
+	select {
+	case t.change <- struct{}{}:
+	default:
+	}
+}
+
+// close ends the tracker.
+func (t *tracker) close() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	t.closed = true
+	if t.conn != nil {
+		_ = t.conn.close() // nobody listens any more
+	}
+	t.mu.Unlock()
+	t.ended.Wait()
+}

@@ -1,0 +1,172 @@
+package resque
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+)
+
+// Worker performs jobs. To Ruby each of its slots is a worker of its own.
+//
+// Run is the whole life of a worker; Start, Step and Stop are what it is made
+// of, for those who want to hold the reins. Handle, Pause, Resume and Drain may
+// be called at any time from any goroutine; of Run, Start, Step and Stop only
+// one may run at a time.
+type Worker struct {
+	client *Client
+	cfg    WorkerConfig
+	queues QueueList
+	log    *slog.Logger
+
+	mu            sync.RWMutex
+	registrations map[string]*Registration
+
+	dispatcher *dispatcher
+}
+
+// ErrNoHandlers is what Run and Start answer for a worker without any handler:
+// it would fail every job of its queues.
+var ErrNoHandlers = errors.New("resque: the worker has no handlers: call Handle first, or set WorkerConfig.Fallback")
+
+// NewWorker makes a worker; it talks to Redis only when it starts. An error is a
+// *ConfigError that names the field.
+func NewWorker(client *Client, cfg WorkerConfig) (*Worker, error) {
+	queues, err := ParseQueueList(cfg.Queues...)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err = cfg.complete(client.options.Clock)
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{
+		client: client, cfg: cfg, queues: queues, log: cfg.Logger,
+		registrations: make(map[string]*Registration),
+	}
+	w.dispatcher = newDispatcher(w)
+	return w, nil
+}
+
+// Handle makes h perform the jobs of class, which is matched exactly. Options
+// are Queue, Timeout and a retry.Policy. A class can be handled anew; runs under
+// way keep their old handler.
+func (w *Worker) Handle(class string, h Handler, options ...HandleOption) error {
+	if class == "" {
+		return configError("class", "is empty: name the job's class, as Ruby enqueues it")
+	}
+	if h == nil {
+		return configError("handler of "+class, "is nil")
+	}
+	if c, ok := h.(interface{ Check() error }); ok {
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("resque: handler of %s: %w", class, err)
+		}
+	}
+	r := &Registration{Class: class, Handler: w.wrap(h)}
+	for _, option := range options {
+		if err := option.Apply(r); err != nil {
+			return fmt.Errorf("resque: options of %s: %w", class, err)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.registrations[class] = r
+	return nil
+}
+
+// wrap puts the middleware round a handler.
+func (w *Worker) wrap(h Handler) Handler {
+	for i := len(w.cfg.Middleware) - 1; i >= 0; i-- {
+		h = w.cfg.Middleware[i](h)
+	}
+	return h
+}
+
+// registrationOf answers who performs a class: its handler, else the fallback;
+// nil where there is none.
+func (w *Worker) registrationOf(class string) *Registration {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if r := w.registrations[class]; r != nil || w.cfg.Fallback == nil {
+		return r
+	}
+	return &Registration{Class: class, Handler: w.wrap(w.cfg.Fallback)}
+}
+
+// Run works until ctx ends, or Drain is called and the running jobs are done. It
+// then stops as Stop does. Redis being away is no reason to return: the worker
+// waits for it. nil after a clean stop; an error when it can't start or could
+// not give everything back.
+func (w *Worker) Run(ctx context.Context) error {
+	if err := w.Start(ctx); err != nil {
+		return err
+	}
+	w.dispatcher.loop(ctx)
+	return w.dispatcher.stop(context.WithoutCancel(ctx))
+}
+
+// Start prunes the dead by Ruby's rules and registers the worker's slots.
+func (w *Worker) Start(ctx context.Context) error {
+	w.mu.RLock()
+	none := len(w.registrations) == 0 && w.cfg.Fallback == nil
+	w.mu.RUnlock()
+	if none {
+		return ErrNoHandlers
+	}
+	if err := w.prune(ctx); err != nil && ctx.Err() == nil {
+		w.log.Warn("pruning dead workers failed", "error", err)
+	}
+	return w.dispatcher.start(ctx)
+}
+
+// Step takes one job, if there is one, performs and records it. worked says
+// whether there was one. After an error the next Step goes on where it stopped.
+func (w *Worker) Step(ctx context.Context) (worked bool, err error) {
+	return w.dispatcher.step(ctx)
+}
+
+// Stop waits for running jobs (ShutdownTimeout), cancels those left
+// (CancelTimeout), gives the unfinished back to the heads of their queues and
+// unregisters (ReleaseTimeout). ctx ends the waiting for jobs early.
+func (w *Worker) Stop(ctx context.Context) error { return w.dispatcher.stop(ctx) }
+
+// Drain makes Run take no more jobs and return when the running ones are done,
+// however long that takes (Ruby: QUIT).
+func (w *Worker) Drain() { w.dispatcher.drain.Store(true); w.dispatcher.poke() }
+
+// Pause makes the worker take no more jobs until Resume (Ruby: USR2).
+func (w *Worker) Pause() { w.dispatcher.paused.Store(true); w.dispatcher.poke() }
+
+// Resume ends a Pause (Ruby: CONT).
+func (w *Worker) Resume() { w.dispatcher.paused.Store(false); w.dispatcher.poke() }
+
+// Inline performs a job at once, without Redis, through the same middleware and
+// handler, and answers the handler's error; a class without a handler is
+// NameError. No retry counter is kept and nothing is tried again (Ruby:
+// Resque.inline, in which resque-retry stands aside).
+func (w *Worker) Inline(ctx context.Context, class string, args ...any) error {
+	if err := checkText("Class", class); err != nil {
+		return err
+	}
+	raw, err := encodeArgs(args)
+	if err != nil {
+		return err
+	}
+	registration := w.registrationOf(class)
+	if registration == nil {
+		return nameError{class}
+	}
+	return w.call(&run{
+		ctx: ctx, registration: registration,
+		job: &Job{Class: class, Args: raw, Queue: "inline", Payload: appendJob(nil, class, raw, "")},
+	})
+}
+
+// processName is how this start of the program is called in Redis.
+func (w *Worker) processName() (string, error) {
+	return newProcessName(strings.ReplaceAll(w.cfg.Hostname, ":", "."), os.Getpid())
+}
