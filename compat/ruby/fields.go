@@ -91,21 +91,29 @@ func isEmpty(v reflect.Value) bool {
 	}
 }
 
-// isZero asks the value's own IsZero method, if it has one.
+// zeroer is what omitzero asks.
+type zeroer interface{ IsZero() bool }
+
+// isZero asks the IsZero method of the field's type, if it has one, be it the pointer's.
 func isZero(v reflect.Value) bool {
-	type zeroer interface{ IsZero() bool }
-	if isNil(v) {
+	t, want := v.Type(), reflect.TypeFor[zeroer]()
+	switch {
+	case isNil(v):
 		return true
+	case t.Implements(want):
+		return v.Kind() == reflect.Interface && isNil(v.Elem()) || saysZero(v)
+	case reflect.PointerTo(t).Implements(want):
+		box := reflect.New(t)
+		box.Elem().Set(v)
+		return saysZero(box)
+	default:
+		return v.IsZero()
 	}
-	if v.CanAddr() {
-		if z, ok := v.Addr().Interface().(zeroer); ok {
-			return z.IsZero()
-		}
-	}
-	if z, ok := v.Interface().(zeroer); ok {
-		return z.IsZero()
-	}
-	return v.IsZero()
+}
+
+func saysZero(v reflect.Value) bool {
+	z, ok := reflect.TypeAssert[zeroer](v)
+	return ok && z.IsZero()
 }
 
 // fieldsOf lists a struct's fields in their order. It remembers them for this one text: a list of a thousand structs
@@ -117,10 +125,9 @@ func (e *encoder) fieldsOf(t reflect.Type) []field {
 	if e.fields == nil {
 		e.fields = map[reflect.Type][]field{}
 	}
-	c := collector{seen: map[reflect.Type]bool{}}
-	c.collect(t)
-	e.fields[t] = dominant(c.found)
-	return e.fields[t]
+	found := collect(t)
+	e.fields[t] = found
+	return found
 }
 
 // embedded is a struct whose fields are still to be looked at.
@@ -136,8 +143,31 @@ type collector struct {
 	next  []embedded
 }
 
-func (c *collector) collect(t reflect.Type) {
-	c.next = []embedded{{typ: t}}
+// collect lists a struct's fields. Most structs embed nothing and have no clashes, and are done after one level.
+func collect(t reflect.Type) []field {
+	c := collector{found: make([]field, 0, t.NumField())}
+	c.structFields(embedded{typ: t}, false)
+	if len(c.next) == 0 && !clash(c.found) {
+		return c.found
+	}
+	c.seen = map[reflect.Type]bool{t: true}
+	c.descend()
+	return dominant(c.found)
+}
+
+func clash(found []field) bool {
+	for i := range found {
+		for j := range i {
+			if found[i].name == found[j].name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// descend looks at the embedded structs, level by level.
+func (c *collector) descend() {
 	for len(c.next) > 0 {
 		level := c.next
 		c.next = nil
@@ -146,20 +176,22 @@ func (c *collector) collect(t reflect.Type) {
 			times[s.typ]++
 		}
 		for _, s := range level {
-			c.structFields(s, times[s.typ] > 1)
+			if !c.seen[s.typ] {
+				c.seen[s.typ] = true
+				c.structFields(s, times[s.typ] > 1)
+			}
 		}
 	}
 }
 
 // structFields looks at one struct. One that is embedded twice on a level is listed twice, so that its fields clash.
 func (c *collector) structFields(s embedded, twice bool) {
-	if c.seen[s.typ] {
-		return
-	}
-	c.seen[s.typ] = true
 	for i := range s.typ.NumField() {
 		sf := s.typ.Field(i)
-		index := append(slices.Clone(s.index), i)
+		index := sf.Index
+		if len(s.index) > 0 {
+			index = append(slices.Clone(s.index), i)
+		}
 		before := len(c.found)
 		c.structField(sf, index)
 		if twice && len(c.found) > before {
@@ -205,7 +237,12 @@ func hidden(sf reflect.StructField) bool {
 }
 
 func hasOption(options, name string) bool {
-	return slices.Contains(strings.Split(options, ","), name)
+	for option := range strings.SplitSeq(options, ",") {
+		if option == name {
+			return true
+		}
+	}
+	return false
 }
 
 func quotable(t reflect.Type) bool {

@@ -16,7 +16,7 @@ func AppendInspect(dst []byte, s string, form InspectForm) []byte {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			dst = append(dst, '\\', 'x', upperHex(s[i]>>4), upperHex(s[i]))
+			dst = append(dst, '\\', 'x', upperHex(rune(s[i]>>4)), upperHex(rune(s[i])))
 		case printable(r, form):
 			dst = append(dst, s[i:i+size]...)
 		default:
@@ -62,16 +62,17 @@ func interpolates(rest string) bool {
 // appendCodePoint appends \uXXXX or \u{XXXXX}.
 func appendCodePoint(dst []byte, r rune) []byte {
 	if r < 0x10000 {
-		return append(dst, '\\', 'u', upperHex(byte(r>>12)), upperHex(byte(r>>8)), upperHex(byte(r>>4)), upperHex(byte(r)))
+		return append(dst, '\\', 'u', upperHex(r>>12), upperHex(r>>8), upperHex(r>>4), upperHex(r))
 	}
 	dst = append(dst, `\u{`...)
 	if r > 0xFFFFF {
 		dst = append(dst, '1')
 	}
 	for shift := 16; shift >= 0; shift -= 4 {
-		dst = append(dst, upperHex(byte(r>>shift)))
+		dst = append(dst, upperHex(r>>shift))
 	}
 	return append(dst, '}')
 }
 
-func upperHex(b byte) byte { return "0123456789ABCDEF"[b&0xF] }
+// upperHex is the last hexadecimal digit of r.
+func upperHex(r rune) byte { return "0123456789ABCDEF"[r&0xF] }

@@ -59,26 +59,36 @@ func AppendMarshal(dst []byte, v any) ([]byte, error) {
 	return text, nil
 }
 
+// usualSize is room for the arguments of most jobs.
+const usualSize = 128
+
 func marshal(dst []byte, root string, v reflect.Value) ([]byte, error) {
+	if dst == nil {
+		dst = make([]byte, 0, usualSize)
+	}
 	e := encoder{dst: dst}
 	if err := e.value(v); err != nil {
-		var at *MarshalError
-		if !errors.As(err, &at) {
-			at = &MarshalError{Err: err}
-		}
-		at.Path = root + at.Path
-		return nil, at
+		at := inside(root, err)
+		return nil, &MarshalError{Path: at.path, Err: at.reason}
 	}
 	return e.dst, nil
 }
 
-// inside puts one step of the path in front of an error on its way up. The path costs nothing as long as all is well.
-func inside(step string, err error) error {
-	var at *MarshalError
-	if errors.As(err, &at) {
-		return &MarshalError{Path: step + at.Path, Err: at.Err}
+// placeError is an error on its way up, which gathers its path step by step: a path costs nothing as long as all is
+// well. It is not MarshalError, so that one of those from somebody's MarshalJSON stays a reason of its own.
+type placeError struct {
+	path   string
+	reason error
+}
+
+func (e *placeError) Error() string { return e.path + ": " + e.reason.Error() }
+
+// inside puts one step in front of the path.
+func inside(step string, err error) *placeError {
+	if at, ok := errors.AsType[*placeError](err); ok {
+		return &placeError{path: step + at.path, reason: at.reason}
 	}
-	return &MarshalError{Path: step, Err: err}
+	return &placeError{path: step, reason: err}
 }
 
 // AppendString appends a string as JSON.generate writes it. The string must be valid UTF-8, as Ruby demands.

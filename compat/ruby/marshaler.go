@@ -16,54 +16,51 @@ func (e *encoder) marshaler(v reflect.Value) (done bool, err error) {
 	if t.NumMethod() == 0 && t.PkgPath() == "" && t.Kind() != reflect.Struct {
 		return false, nil // Go's own types and those made of them, nearly all there is: no need to ask twice
 	}
-	for _, write := range []func(reflect.Value) (bool, error){e.jsonMarshaler, e.textMarshaler} {
-		// A method of the pointer counts as soon as the value can be pointed at.
-		if t.Kind() != reflect.Pointer && v.CanAddr() {
-			if done, err := write(v.Addr()); done {
-				return done, err
-			}
-		}
-		if done, err := write(v); done {
-			return done, err
-		}
+	if m, ok := asOne[json.Marshaler](v); ok {
+		return true, e.jsonMarshaler(m)
+	}
+	if m, ok := asOne[encoding.TextMarshaler](v); ok {
+		return true, e.textMarshaler(m)
 	}
 	return false, nil
 }
 
-func (e *encoder) jsonMarshaler(v reflect.Value) (bool, error) {
-	if !v.Type().Implements(reflect.TypeFor[json.Marshaler]()) {
-		return false, nil
+// asOne gives the value as an M if it is one, or if its pointer is and the value can be pointed at. m is nil for a nil
+// pointer or interface, which is null and whose method isn't called.
+func asOne[M any](v reflect.Value) (m M, ok bool) {
+	t, want := v.Type(), reflect.TypeFor[M]()
+	if t.Kind() != reflect.Pointer && v.CanAddr() && reflect.PointerTo(t).Implements(want) {
+		return reflect.TypeAssert[M](v.Addr())
+	}
+	if !t.Implements(want) {
+		return m, false
 	}
 	if isNil(v) {
-		return true, e.null()
+		return m, true
 	}
-	m, ok := v.Interface().(json.Marshaler)
-	if !ok {
-		return false, nil
+	return reflect.TypeAssert[M](v)
+}
+
+func (e *encoder) jsonMarshaler(m json.Marshaler) error {
+	if m == nil {
+		return e.null()
 	}
 	text, err := m.MarshalJSON()
 	if err != nil {
-		return true, err
+		return err
 	}
-	return true, e.foreign(text)
+	return e.foreign(text)
 }
 
-func (e *encoder) textMarshaler(v reflect.Value) (bool, error) {
-	if !v.Type().Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
-		return false, nil
-	}
-	if isNil(v) {
-		return true, e.null()
-	}
-	m, ok := v.Interface().(encoding.TextMarshaler)
-	if !ok {
-		return false, nil
+func (e *encoder) textMarshaler(m encoding.TextMarshaler) error {
+	if m == nil {
+		return e.null()
 	}
 	text, err := m.MarshalText()
 	if err != nil {
-		return true, err
+		return err
 	}
-	return true, e.str(string(text))
+	return e.str(string(text))
 }
 
 func isNil(v reflect.Value) bool {

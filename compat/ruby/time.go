@@ -9,6 +9,7 @@ import (
 const (
 	layoutISO8601UTC  = "2006-01-02T15:04:05Z"
 	layoutISO8601     = "2006-01-02T15:04:05-07:00"
+	layoutBareOffset  = "2006-01-02T15:04:05-0700"
 	layoutToS         = "2006-01-02 15:04:05 -0700"
 	layoutToSUTC      = "2006-01-02 15:04:05 UTC"
 	layoutFailure     = "2006/01/02 15:04:05"
@@ -38,7 +39,7 @@ func FailureTimeNoZone(t time.Time) string { return t.Format(layoutFailure) }
 // takes far more than any Resque writes. A text without a zone, or with only the zone's short name, is taken to be in
 // loc; Ruby takes the zone of its process.
 func ParseTime(text string, loc *time.Location) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339, layoutToS, layoutToSUTC, layoutFailureZone, layoutFailure} {
+	for _, layout := range []string{time.RFC3339, layoutBareOffset, layoutToS, layoutToSUTC, layoutFailureZone, layoutFailure} {
 		if t, err := time.ParseInLocation(layout, text, zoneOf(layout, loc)); err == nil {
 			return t, nil
 		}

@@ -86,10 +86,18 @@ func (s *scanner) str() error {
 		case c < 0x20:
 			return s.failAt(i, "a raw control character in a string")
 		default:
-			i++
+			i = plainEnd(s.src, i+1)
 		}
 	}
 	return s.failAt(len(s.src), "a string without end")
+}
+
+// plainEnd skips the bytes that mean nothing to the scanner, which are most of a payload.
+func plainEnd(src []byte, i int) int {
+	for i < len(src) && src[i] >= 0x20 && src[i] != '"' && src[i] != '\\' {
+		i++
+	}
+	return i
 }
 
 // halves refuses what the gem refuses only while it decodes: a first half of a surrogate pair with too little after
