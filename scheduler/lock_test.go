@@ -1,0 +1,109 @@
+package scheduler_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/understudy/internal/redistest"
+	"example.com/understudy/resque"
+	"example.com/understudy/scheduler"
+)
+
+func TestMasterLock(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		client := open(t, server.URL(), server.Namespace())
+		one := newScheduler(t, client, scheduler.Config{Value: "one:1"})
+		two := newScheduler(t, client, scheduler.Config{Value: "two:2"})
+		holds := func(value any, ttl int64) {
+			t.Helper()
+			got := server.Get(lockOf(server))
+			left, _ := server.Do("TTL", server.Key(lockOf(server))).(int64)
+			if got != value || left < ttl-2 || left > ttl {
+				t.Errorf("the lock holds %v for %d s, want %v for %d s", got, left, value, ttl)
+			}
+		}
+		tick(t, one, 0)
+		holds("one:1", 180)
+		tick(t, two, 0)
+		holds("one:1", 180)
+		if !one.Master() || two.Master() {
+			t.Errorf("masters: %v, %v", one.Master(), two.Master())
+		}
+		push(server, "1", `{"class":"A","args":[],"queue":"q"}`)
+		tick(t, two, 0)
+		server.Do("EXPIRE", server.Key(lockOf(server)), 10)
+		tick(t, one, 1)
+		holds("one:1", 180)
+		if err := two.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		holds("one:1", 180)
+		if err := one.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		holds(nil, -2)
+		tick(t, two, 0)
+		holds("two:2", 180)
+		if err := one.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		holds("two:2", 180)
+	})
+}
+
+// The key stands where Ruby's schedulers look for it.
+func TestLockKey(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ namespace, prefix, want string }{
+		{"NS", "", "NS:NS:resque_scheduler_master_lock"},
+		{"NS", "blue", "NS:NS:blue:resque_scheduler_master_lock"},
+		{"NS:b", "", "NS:b:NS:b:resque_scheduler_master_lock"},
+		{resque.NoNamespace, "", ":resque_scheduler_master_lock"},
+		{resque.NoNamespace, "blue", ":blue:resque_scheduler_master_lock"},
+	}
+	for _, test := range tests {
+		t.Run(test.want, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.New(t)
+			namespace := strings.ReplaceAll(test.namespace, "NS", server.Namespace())
+			key := strings.ReplaceAll(test.want, "NS", server.Namespace())
+			s := newScheduler(t, open(t, server.URL(), namespace), scheduler.Config{LockPrefix: test.prefix, LockTimeout: 90 * time.Second})
+			tick(t, s, 0)
+			if got := server.Do("GET", key); got != self {
+				t.Errorf("%s holds %v, want %s", key, got, self)
+			}
+			if ttl, ok := server.Do("TTL", key).(int64); !ok || ttl < 88 || ttl > 90 {
+				t.Errorf("%s lives %v s, want 90", key, ttl)
+			}
+			if err := s.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	client := open(t, redistest.New(t).URL(), "app")
+	tests := []struct {
+		field  string
+		config scheduler.Config
+	}{
+		{"Interval", scheduler.Config{Interval: -1}},
+		{"Interval", scheduler.Config{Interval: time.Hour}},
+		{"Interval", scheduler.Config{Interval: 10 * time.Second, LockTimeout: 10 * time.Second}},
+		{"Batch", scheduler.Config{Batch: -1}},
+		{"Batch", scheduler.Config{Batch: 5001}},
+		{"LockTimeout", scheduler.Config{LockTimeout: time.Millisecond}},
+		{"LockTimeout", scheduler.Config{LockTimeout: -time.Second}},
+	}
+	for _, test := range tests {
+		_, err := scheduler.New(client, test.config)
+		wantConfigError(t, err, "scheduler.Config."+test.field)
+	}
+	if _, err := scheduler.New(client, scheduler.Config{}); err != nil {
+		t.Error(err)
+	}
+}

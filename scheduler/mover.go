@@ -1,0 +1,192 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"example.com/understudy/resque"
+)
+
+const (
+	// timesPerCall is how many times of the schedule one call looks at.
+	timesPerCall = 500
+	// batchBytes is, an item more or less, the most that one call moves.
+	batchBytes = 4 << 20
+	// maxIdleRounds is how often a pass may find everything changed under its
+	// hands before it leaves the rest to the next one.
+	maxIdleRounds = 10
+)
+
+// due is a time of the schedule, as its member there, with its first items.
+type due struct {
+	member string
+	items  [][]byte
+}
+
+// pass moves everything that is due at one moment.
+type pass struct {
+	*Scheduler
+
+	now time.Time
+	// bad are times whose list is none; they stay where they are.
+	bad map[string]bool
+	// broken are queues that can't be pushed to, with the reason.
+	broken map[string]string
+	moved  int
+	lost   bool
+}
+
+func (p *pass) run(ctx context.Context) error {
+	for idle := 0; idle < maxIdleRounds && !p.lost; {
+		dues, err := p.peek(ctx)
+		if err != nil || len(dues) == 0 {
+			return err
+		}
+		before := p.moved
+		done, err := p.move(ctx, dues)
+		if err != nil {
+			return err
+		}
+		if done || p.moved > before {
+			idle = 0
+		} else {
+			idle++
+		}
+	}
+	return nil
+}
+
+// peek reads the first items that are due, oldest time first.
+func (p *pass) peek(ctx context.Context) ([]due, error) {
+	for {
+		members, err := resque.Strings(p.client.Do(ctx, "ZRANGEBYSCORE", p.keys.Of(keySchedule), "-inf", p.now.Unix(),
+			"LIMIT", 0, timesPerCall+len(p.bad)))
+		if err != nil {
+			return nil, fmt.Errorf("scheduler: read the schedule: %w", err)
+		}
+		var lists, names []string
+		for _, member := range members {
+			if !p.bad[member] {
+				names = append(names, member)
+				lists = append(lists, p.keys.Of(delayedPrefix+member))
+			}
+		}
+		if len(lists) == 0 {
+			return nil, nil
+		}
+		heads, err := resque.Values(p.client.Run(ctx, peekScript, lists, p.cfg.Batch, batchBytes))
+		if err != nil {
+			return nil, fmt.Errorf("scheduler: read delayed jobs: %w", err)
+		}
+		dues, err := p.read(ctx, names, heads)
+		if err != nil || len(dues) > 0 {
+			return dues, err
+		}
+	}
+}
+
+// read takes the answer of peekScript, and sorts out the times that have no
+// list.
+func (p *pass) read(ctx context.Context, members []string, heads []any) ([]due, error) {
+	var dues []due
+	for i, head := range heads {
+		if kind, ok := head.([]byte); ok {
+			p.bad[members[i]] = true
+			p.cfg.Logger.ErrorContext(ctx, "a delayed time is no list and stays where it is",
+				"key", p.keys.Of(delayedPrefix+members[i]), "type", string(kind))
+			continue
+		}
+		values, err := resque.Values(head, nil)
+		if err != nil {
+			return nil, fmt.Errorf("scheduler: read delayed jobs: %w", err)
+		}
+		d := due{member: members[i]}
+		for _, value := range values {
+			item, err := resque.Bytes(value, nil)
+			if err != nil {
+				return nil, fmt.Errorf("scheduler: read delayed jobs: %w", err)
+			}
+			d.items = append(d.items, item)
+		}
+		dues = append(dues, d)
+	}
+	return dues, nil
+}
+
+// move moves these items in one step. done says that something came of it:
+// items moved, an empty time dropped, a queue found broken.
+func (p *pass) move(ctx context.Context, dues []due) (done bool, err error) {
+	keys, args := p.moveCall(ctx, dues)
+	reply, err := resque.Values(p.client.Run(ctx, moveScript, keys, args...))
+	if err != nil {
+		return false, fmt.Errorf("scheduler: move delayed jobs: %w", err)
+	}
+	verdict, err := resque.String(reply[0], nil)
+	if err != nil {
+		return false, fmt.Errorf("scheduler: move delayed jobs: %w", err)
+	}
+	switch verdict {
+	case "lost":
+		p.lost = true
+		return false, nil
+	case "type":
+		key, err := resque.String(reply[1], nil)
+		if err != nil {
+			return false, fmt.Errorf("scheduler: move delayed jobs: %w", err)
+		}
+		return p.setBroken(key)
+	default:
+		moved, err1 := resque.Int(reply[1], nil)
+		changed, err2 := resque.Int(reply[2], nil)
+		if err1 != nil || err2 != nil {
+			return false, fmt.Errorf("scheduler: move delayed jobs: answered %v", reply)
+		}
+		p.moved += int(moved)
+		return int(changed) < len(dues), nil
+	}
+}
+
+// setBroken notes that a key is of the wrong type. That of a queue keeps only
+// the jobs of this queue from their way.
+func (p *pass) setBroken(key string) (bool, error) {
+	why := key + " is not a list"
+	queue, ok := strings.CutPrefix(key, p.keys.Of(queuePrefix))
+	if !ok || p.broken[queue] != "" {
+		return false, fmt.Errorf("scheduler: move delayed jobs: %s has the wrong type", key)
+	}
+	p.broken[queue] = why
+	return true, nil
+}
+
+// moveCall builds the keys and arguments of moveScript.
+func (p *pass) moveCall(ctx context.Context, dues []due) (keys []string, args []any) {
+	keys = []string{p.lock, p.keys.Of(keySchedule), p.keys.Of(keyQueues), p.keys.Of(keyFailed)}
+	var lists, queues, marks []string
+	var counts, names, items []any
+	numbers := map[string]int{"": 0}
+	for _, d := range dues {
+		lists = append(lists, p.keys.Of(delayedPrefix+d.member))
+		counts = append(counts, d.member, len(d.items))
+		for _, item := range d.items {
+			plan := p.planOf(item, p.broken)
+			if plan.queue == "" {
+				p.cfg.Logger.WarnContext(ctx, "a delayed job can't be queued and goes to the failed jobs", "second", d.member, "record", string(plan.payload))
+			}
+			number, ok := numbers[plan.queue]
+			if !ok {
+				number = len(numbers)
+				numbers[plan.queue] = number
+				queues = append(queues, p.keys.Of(queuePrefix+plan.queue))
+				names = append(names, plan.queue)
+			}
+			marks = append(marks, p.keys.Of(timestampsPrefix+string(item)))
+			items = append(items, number, plan.payload)
+		}
+	}
+	keys = append(append(append(keys, lists...), queues...), marks...)
+	args = []any{p.cfg.Value, p.lockSeconds(), len(dues), len(queues), len(p.keys.Of(timestampsPrefix))}
+	args = append(append(append(args, counts...), names...), items...)
+	return keys, args
+}

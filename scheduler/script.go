@@ -1,0 +1,164 @@
+package scheduler
+
+import "example.com/understudy/resque"
+
+// The names below carry no namespace.
+const (
+	keySchedule = "delayed_queue_schedule"
+	keyQueues   = "queues"
+	keyFailed   = "failed"
+
+	delayedPrefix    = "delayed:"
+	timestampsPrefix = "timestamps:"
+	queuePrefix      = "queue:"
+)
+
+// A script has neither globals nor state, so its value can stand in a variable
+// of the package.
+
+// keepScript takes the master lock if it is free, and renews it if it is ours.
+//
+//	KEYS 1 lock
+//	ARGV 1 our value, 2 seconds it lives
+//
+// It answers 1 when the lock is ours, else 0.
+//
+//nolint:gochecknoglobals // immutable
+var keepScript = resque.NewScript("scheduler-keep", `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] and redis.call('SETNX', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return 1
+`)
+
+// releaseScript drops the master lock if it is ours.
+//
+//	KEYS 1 lock
+//	ARGV 1 our value
+//
+// It answers 1 when it was ours, else 0.
+//
+//nolint:gochecknoglobals // immutable
+var releaseScript = resque.NewScript("scheduler-release", `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+`)
+
+// peekScript reads the first items of several times, up to a number of items
+// and, an item more or less, of bytes.
+//
+//	KEYS the lists delayed:<time>, oldest time first
+//	ARGV 1 items at most, 2 bytes at most
+//
+// It answers, for as many of the keys as it got to, the items, or the type of a
+// key that is no list.
+//
+//nolint:gochecknoglobals,dupword // immutable; Lua's blocks end one after the other
+var peekScript = resque.NewScript("scheduler-peek", `
+local left, bytes = tonumber(ARGV[1]), tonumber(ARGV[2])
+local function read(key)
+  local kind = redis.call('TYPE', key)
+  kind = kind.ok or kind
+  if kind ~= 'list' and kind ~= 'none' then return kind end
+  local items = {}
+  while left > 0 and bytes > 0 do
+    local chunk = redis.call('LRANGE', key, #items, #items + math.min(left, 16) - 1)
+    if #chunk == 0 then break end
+    for _, item in ipairs(chunk) do
+      items[#items + 1] = item
+      left, bytes = left - 1, bytes - #item
+      if bytes <= 0 then break end
+    end
+  end
+  return items
+end
+local times = {}
+for i, key in ipairs(KEYS) do
+  if left <= 0 or bytes <= 0 then break end
+  times[i] = read(key)
+end
+return times
+`)
+
+// moveScript moves the first items of several times to their queues, drops what
+// is known about them, and drops the times that are empty then. It does so only
+// under our lock, and for each time only if the list still begins with exactly
+// these items: so it moves nothing twice, whoever else moved, removed or added
+// meanwhile, and however often the call arrives.
+//
+//	KEYS 1 lock, 2 delayed_queue_schedule, 3 queues, 4 failed,
+//	     then the list of each time, then the list of each queue,
+//	     then timestamps:<item> of each item, time by time
+//	ARGV 1 our value, 2 seconds the lock lives, 3 number of times,
+//	     4 number of queues, 5 length of the key timestamps:,
+//	     then for each time its member in the schedule and its number of items,
+//	     then for each queue its name,
+//	     then for each item the number of its queue (0: failed) and what to push
+//
+// It answers {"lost"} when the lock isn't ours; {"type", key} when one of the
+// keys that it would write is of the wrong type; else {"ok", items moved, times
+// that have changed}. Only "ok" has written anything.
+//
+//nolint:gochecknoglobals,dupword // immutable; Lua's blocks end one after the other
+var moveScript = resque.NewScript("scheduler-move", `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'lost'} end
+local ntimes, nqueues, prefix = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local lists, queues, marks = 4, 4 + ntimes, 4 + ntimes + nqueues
+local members, names, items = 5, 5 + 2 * ntimes, 5 + 2 * ntimes + nqueues
+
+local function is(key, want)
+  local kind = redis.call('TYPE', key)
+  kind = kind.ok or kind
+  return kind == want or kind == 'none'
+end
+if not is(KEYS[2], 'zset') then return {'type', KEYS[2]} end
+if not is(KEYS[3], 'set') then return {'type', KEYS[3]} end
+if not is(KEYS[4], 'list') then return {'type', KEYS[4]} end
+for q = 1, nqueues do
+  if not is(KEYS[queues + q], 'list') then return {'type', KEYS[queues + q]} end
+end
+
+local pushes = {}
+for q = 0, nqueues do pushes[q] = {} end
+local moved, changed, unchanged, item = 0, 0, {}, 0
+for t = 1, ntimes do
+  local count = tonumber(ARGV[members + 2 * t])
+  local same = is(KEYS[lists + t], 'list')
+  if same and count > 0 then
+    local head = redis.call('LRANGE', KEYS[lists + t], 0, count - 1)
+    same = #head == count
+    for i = 1, count do
+      same = same and head[i] == string.sub(KEYS[marks + item + i], prefix + 1)
+    end
+  end
+  if same then
+    for i = item + 1, item + count do
+      local to = pushes[tonumber(ARGV[items + 2 * i - 1])]
+      to[#to + 1] = ARGV[items + 2 * i]
+    end
+    unchanged[#unchanged + 1] = {t, item, count}
+    moved = moved + count
+  else
+    changed = changed + 1
+  end
+  item = item + count
+end
+
+for q = 0, nqueues do
+  local key = q == 0 and KEYS[4] or KEYS[queues + q]
+  for first = 1, #pushes[q], 500 do
+    redis.call('RPUSH', key, unpack(pushes[q], first, math.min(first + 499, #pushes[q])))
+  end
+  if q > 0 and #pushes[q] > 0 then redis.call('SADD', KEYS[3], ARGV[names + q]) end
+end
+for _, u in ipairs(unchanged) do
+  local t, before, count = u[1], u[2], u[3]
+  local member = ARGV[members + 2 * t - 1]
+  for i = before + 1, before + count do
+    redis.pcall('SREM', KEYS[marks + i], 'delayed:' .. member)
+  end
+  if count > 0 then redis.call('LTRIM', KEYS[lists + t], count, -1) end
+  if redis.call('EXISTS', KEYS[lists + t]) == 0 then redis.call('ZREM', KEYS[2], member) end
+end
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return {'ok', moved, changed}
+`)
