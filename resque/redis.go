@@ -116,8 +116,8 @@ func (k *conn) pipeline(ctx context.Context, calls []Call) ([]any, error) {
 		return replies, err
 	}
 	var unknown []int
-	for i, reply := range replies {
-		if err, ok := reply.(error); ok && calls[i].Script != nil && ErrorCode(err) == "NOSCRIPT" {
+	for i, call := range calls {
+		if err, ok := replies[i].(error); ok && call.Script != nil && ErrorCode(err) == "NOSCRIPT" {
 			unknown = append(unknown, i)
 		}
 	}
@@ -232,15 +232,10 @@ func (k *conn) close() error {
 // answer turns what the driver received into a reply, whose errors are of our
 // own type, or an error of the connection.
 func answer(reply any, err error) (any, error) {
-	var refused redis.Error
-	switch {
-	case errors.As(err, &refused):
+	if refused, ok := errors.AsType[redis.Error](err); ok {
 		return newRedisError(string(refused)), nil
-	case err != nil:
-		return nil, err
-	default:
-		return ownErrors(reply), nil
 	}
+	return ownErrors(reply), err
 }
 
 func ownErrors(reply any) any {

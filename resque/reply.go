@@ -20,8 +20,7 @@ func (e *RedisError) Error() string { return "redis: " + e.Message }
 
 // ErrorCode is the code of the RedisError in err, "" where there is none.
 func ErrorCode(err error) string {
-	var e *RedisError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*RedisError](err); ok {
 		return e.Code
 	}
 	return ""

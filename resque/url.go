@@ -21,7 +21,7 @@ type target struct {
 
 const (
 	defaultPort = "6379"
-	urlForms    = "write redis://user:password@host:6379/0, rediss://… for TLS or unix:///path/redis.sock?db=0"
+	urlForms    = "write redis://user:password@host:6379/0, rediss://… for TLS or unix:///path/redis.sock?db=0" //nolint:gosec // it says where the password goes
 	escapeHint  = "can't be read: " + urlForms +
 		"; special characters of user and password are escaped (@ as %40, : as %3A, / as %2F, # as %23, ? as %3F, % as %25)"
 )

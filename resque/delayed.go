@@ -1,0 +1,37 @@
+package resque
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// EnqueueAt lets a job wait for a time (Ruby: Resque.enqueue_at_with_queue),
+// after which a scheduler puts it into its queue: Ruby's, or package scheduler.
+// The time is cut to the second, and one that isn't after now puts the job into
+// its queue at once. See Enqueue about errors.
+func (c *Client) EnqueueAt(ctx context.Context, at time.Time, queue, class string, args ...any) error {
+	return c.enqueue(ctx, NewJob{Queue: queue, Class: class, Args: args, At: at})
+}
+
+// EnqueueIn is EnqueueAt for d from now (Ruby: Resque.enqueue_in_with_queue).
+func (c *Client) EnqueueIn(ctx context.Context, d time.Duration, queue, class string, args ...any) error {
+	return c.EnqueueAt(ctx, c.options.Clock.Now().Add(d), queue, class, args...)
+}
+
+// waits says whether a job for that time has to wait. As in Ruby the seconds
+// are compared, so one that is due within the running second is due.
+func (c *Client) waits(at time.Time) (bool, error) {
+	now := c.options.Clock.Now()
+	if at.IsZero() || at.Unix() <= now.Unix() {
+		return false, nil
+	}
+	if delay := at.Sub(now); c.options.MaxDelay > 0 && delay > c.options.MaxDelay {
+		return false, &InvalidJobError{Field: "At", Err: fmt.Errorf(
+			"is %d days from now: an absolute time given as a delay? (Options.MaxDelay allows %d days)",
+			int64(delay/day), int64(c.options.MaxDelay/day))}
+	}
+	return true, nil
+}
+
+const day = 24 * time.Hour
