@@ -149,8 +149,8 @@ func keyDecoder(t reflect.Type) (func(key string, to reflect.Value) error, error
 	}
 }
 
-// field is one field of a struct as JSON has it.
-type field struct {
+// structField is one field of a struct as JSON has it.
+type structField struct {
 	name      string
 	index     []int
 	decode    decodeFunc
@@ -164,8 +164,8 @@ func (b *decoderBuilder) structure(t reflect.Type) (decodeFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	exact := make(map[string]*field, len(fields))
-	folded := make(map[string]*field, len(fields))
+	exact := make(map[string]*structField, len(fields))
+	folded := make(map[string]*structField, len(fields))
 	for i := range fields {
 		exact[fields[i].name] = &fields[i]
 		if lower := strings.ToLower(fields[i].name); folded[lower] == nil {
@@ -196,7 +196,7 @@ func (b *decoderBuilder) structure(t reflect.Type) (decodeFunc, error) {
 	}, nil
 }
 
-func (f *field) set(raw []byte, to reflect.Value) error {
+func (f *structField) set(raw []byte, to reflect.Value) error {
 	for _, i := range f.index[:len(f.index)-1] {
 		if to = to.Field(i); to.Kind() != reflect.Pointer {
 			continue
@@ -220,8 +220,8 @@ func (f *field) set(raw []byte, to reflect.Value) error {
 // fields lists the fields that take a member of an object, as encoding/json
 // finds them: exported, renamed or left out by their tags, those of embedded
 // structs included. Of two with one name the outer one counts.
-func (b *decoderBuilder) fields(t reflect.Type) ([]field, error) {
-	var fields []field
+func (b *decoderBuilder) fields(t reflect.Type) ([]structField, error) {
+	var fields []structField
 	for _, sf := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		if !takesMember(t, sf, name) {
@@ -231,7 +231,7 @@ func (b *decoderBuilder) fields(t reflect.Type) ([]field, error) {
 		if err != nil {
 			return nil, fmt.Errorf("field %s of %s: %w (json:\"-\" leaves it out)", sf.Name, t, err)
 		}
-		fields = addField(fields, field{
+		fields = addField(fields, structField{
 			name: cmp.Or(name, sf.Name), index: sf.Index, decode: decode, nullable: nullable(sf.Type), fieldType: sf.Type,
 			inQuotes: strings.Contains(","+options+",", ",string,") && quotable(sf.Type),
 		})
@@ -239,7 +239,7 @@ func (b *decoderBuilder) fields(t reflect.Type) ([]field, error) {
 	return fields, nil
 }
 
-func addField(fields []field, f field) []field {
+func addField(fields []structField, f structField) []structField {
 	for i := range fields {
 		if fields[i].name != f.name {
 			continue
