@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -28,10 +29,10 @@ func (s *Seconds) UnmarshalJSON(raw []byte) error {
 		if floatErr != nil {
 			return fmt.Errorf("retry: %s is no number of seconds", text)
 		}
-		if f != float64(int64(f)) {
+		if math.Trunc(f) != f {
 			return fmt.Errorf("retry: %s has a fraction: delays are whole seconds", text)
 		}
-		n = int64(f)
+		n = int64(max(-float64(math.MaxInt64), min(f, float64(maxSeconds)+1)))
 	}
 	if n > maxSeconds || n < -maxSeconds {
 		return fmt.Errorf("retry: %s is too many seconds", text)
