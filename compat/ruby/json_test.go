@@ -57,7 +57,7 @@ func TestMarshal(t *testing.T) {
 		"interface":          {[]json.Marshaler{nil, foreign(`1`)}, `[null,1]`},
 		"struct":             {sample(), `{"id":7,"name":"x","Plain":1.0,"quoted":"5","e":true}`},
 		"deep enough":        {nested(100), strings.Repeat("[", 100) + strings.Repeat("]", 100)},
-		"pointer to pointer": {pointer(pointer(3)), `3`},
+		"pointer to pointer": {new(new(3)), `3`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -69,8 +69,6 @@ func TestMarshal(t *testing.T) {
 		})
 	}
 }
-
-func pointer[T any](v T) *T { return &v }
 
 // nested puts n lists into one another.
 func nested(n int) any {

@@ -93,7 +93,6 @@ func TestInspectFollowsUnicode(t *testing.T) {
 	}
 	for _, test := range tests {
 		for form, want := range []string{test.ruby31, test.ruby32, test.ruby34} {
-			//nolint:gosec // three forms
 			got := string(ruby.AppendInspect(nil, test.char, ruby.InspectForm(form)))
 			if got != `"`+want+`"` {
 				t.Errorf("form %d of %+q = %s, want %s", form, test.char, got, want)

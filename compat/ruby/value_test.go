@@ -136,7 +136,7 @@ func TestString(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		`""`:                         "",
-		` "plain" `:                  "plain",
+		"\t\"plain\"\n":              "plain",
 		`"\b\f\n\r\t\"\\\/"`:         "\b\f\n\r\t\"\\/",
 		`"\q\é\0"`:                   "qé0",
 		"\"\\\xff\xfe\"":             "\xff\xfe",
