@@ -28,23 +28,21 @@ func ErrorCode(err error) string {
 
 // newRedisError reads the text of an error reply. Redis before 7 wraps an error
 // inside a script ("ERR Error running script (call to f_…): @user_script:1:
-// -READONLY You can't…"), and a transaction's EXECABORT may name its reason.
+// -READONLY You can't…"), miniredis does it otherwise, and a transaction's
+// EXECABORT may name its reason.
 func newRedisError(message string) *RedisError {
-	inner := message
-	for _, wrapper := range []string{"ERR Error running script", "EXECABORT Transaction discarded because of: "} {
-		if rest, ok := strings.CutPrefix(message, wrapper); ok {
-			inner = rest
-			if i := strings.LastIndex(rest, ": -"); i >= 0 {
-				inner = rest[i+len(": -"):]
-			}
-		}
-	}
-	code, ok := errorCodeOf(strings.TrimPrefix(inner, "-"))
-	if !ok {
-		code, ok = errorCodeOf(message)
-	}
+	code, ok := errorCodeOf(message)
 	if !ok {
 		code = "ERR"
+	}
+	for _, wrapper := range []string{"ERR Error running script", "ERR Error compiling script", "EXECABORT Transaction discarded because of"} {
+		if rest, wrapped := strings.CutPrefix(message, wrapper); wrapped {
+			for part := range strings.SplitSeq(rest, ": ") {
+				if inner, ok := errorCodeOf(strings.TrimPrefix(part, "-")); ok {
+					code = inner
+				}
+			}
+		}
 	}
 	return &RedisError{Code: code, Message: message}
 }
