@@ -130,21 +130,32 @@ func (d *dispatcher) rename() error {
 
 // start connects and registers.
 func (d *dispatcher) start(ctx context.Context) error {
-	if d.process != "" {
+	if d.fetching || d.hasEnded() {
 		return errors.New("resque: the worker was started before: make a new one")
 	}
-	if err := d.rename(); err != nil {
+	if d.process == "" { // else an earlier try may have registered that name
+		if err := d.rename(); err != nil {
+			return err
+		}
+	}
+	if err := d.register(ctx); err != nil {
+		d.drop()
 		return err
 	}
 	d.perform, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	d.fetching = true
 	d.want = appetite{hungry: true, stale: true}
-	if err := d.register(ctx); err != nil {
-		d.drop()
-		return err
-	}
 	d.log.Info("worker registered", "process", d.process, "slots", len(d.slots), "queues", d.w.queues.IDText())
 	return nil
+}
+
+func (d *dispatcher) hasEnded() bool {
+	select {
+	case <-d.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // loop works until ctx ends or the worker is drained.

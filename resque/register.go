@@ -11,6 +11,9 @@ import (
 	"example.com/understudy/compat/ruby"
 )
 
+// schema numbers the state under understudy:; it rises when its form changes.
+const schema = 1
+
 // registryChunk is how many worker ids one call registers or removes.
 const registryChunk = 500
 
@@ -30,21 +33,24 @@ return redis.call('GET', KEYS[1])
 // registerLua enters workers into Ruby's registry and the process into ours.
 //
 //	KEYS 1 epoch, 2 runs of the process, 3 processes, 4 workers, 5 heartbeats,
-//	     then the started key of each worker
+//	     then the started key of each worker, then the schema
 //	ARGV 1 the epoch that the process knows, 2 process, 3 lease in ms,
-//	     4 started text, 5 heartbeat text, then the ids
+//	     4 started text, 5 heartbeat text, then the ids, then the schema's number
 //
 // It answers "ok", "closed" or "epoch" (the data is not what it was).
 const registerLua = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'epoch' end
 if redis.call('HEXISTS', KEYS[2], 'closed') == 1 then return 'closed' end
-local beats = {}
-for i = 6, #ARGV do
+local beats, last = {}, #ARGV - 1
+for i = 6, last do
   redis.call('SET', KEYS[i], ARGV[4])
   beats[#beats + 1] = ARGV[i]
   beats[#beats + 1] = ARGV[5]
 end
-redis.call('SADD', KEYS[4], unpack(ARGV, 6))
+if (tonumber(redis.call('GET', KEYS[#KEYS]) or 0) or 0) < tonumber(ARGV[#ARGV]) then
+  redis.call('SET', KEYS[#KEYS], ARGV[#ARGV])
+end
+redis.call('SADD', KEYS[4], unpack(ARGV, 6, last))
 redis.call('HSET', KEYS[5], unpack(beats))
 local time = redis.call('TIME')
 redis.call('ZADD', KEYS[3], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3], ARGV[2])
@@ -116,6 +122,7 @@ func (d *dispatcher) register(ctx context.Context) error {
 			keys = append(keys, d.keys.Of(startedKey(id)))
 			args = append(args, id)
 		}
+		keys, args = append(keys, d.keys.Of(keySchema)), append(args, schema)
 		reply, err := d.one(ctx, Call{Script: d.scripts.register, Keys: keys, Args: args})
 		if err != nil {
 			return fmt.Errorf("resque: register: %w", err)

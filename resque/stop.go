@@ -13,7 +13,7 @@ import (
 // stop ends the worker: it waits for running jobs, cancels those left, gives
 // the unfinished back and unregisters. ctx ends the waiting for jobs early.
 func (d *dispatcher) stop(ctx context.Context) error {
-	if d.process == "" {
+	if d.perform == nil || d.hasEnded() {
 		return nil
 	}
 	defer d.end()
@@ -49,7 +49,6 @@ func (d *dispatcher) end() {
 	d.drop()
 	close(d.ended)
 	d.after.Wait()
-	d.process = ""
 }
 
 // abandoned says that a handler left its job in hand by ErrAbandon.

@@ -102,8 +102,14 @@ func (w *Worker) registrationOf(class string) *Registration {
 // waits for it. nil after a clean stop; an error when it can't start or could
 // not give everything back.
 func (w *Worker) Run(ctx context.Context) error {
-	if err := w.Start(ctx); err != nil {
-		return err
+	for err := w.Start(ctx); err != nil; err = w.Start(ctx) {
+		if errors.Is(err, ErrNoHandlers) || w.dispatcher.fetching || w.dispatcher.hasEnded() {
+			return err
+		}
+		w.dispatcher.outage.note(w.log, err)
+		if err := w.cfg.Clock.Sleep(ctx, w.dispatcher.outage.wait()); err != nil {
+			return err
+		}
 	}
 	w.dispatcher.loop(ctx)
 	return w.dispatcher.stop(context.WithoutCancel(ctx))

@@ -285,3 +285,15 @@ func split(text string) (network, address string, u *url.URL, err error) {
 		return "", "", nil, errors.New("redistest: neither redis:// nor unix://: " + text)
 	}
 }
+
+// Sibling is another namespace on a server of the same kind: for real servers
+// the same one, for miniredis one of its own.
+func (s *Server) Sibling(tb testing.TB) *Server {
+	tb.Helper()
+	if s.mini != nil {
+		return newOf(tb, "mini")
+	}
+	sibling := &Server{tb: tb, namespace: uniqueNamespace(), process: s.process, url: s.url, addr: s.addr}
+	tb.Cleanup(sibling.hangUp)
+	return sibling
+}
