@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
+	"reflect"
 	"testing"
 	"time"
 
@@ -61,6 +62,12 @@ func structValues() []any {
 			viaB
 		}{viaA{shared{1}}, viaB{shared{2}}},
 		struct{ *Exported }{},
+		struct {
+			A int `json:"B"`
+			B int
+			C int
+		}{1, 2, 3},
+		twins(),
 		struct{ *Exported }{&Exported{5}},
 		struct {
 			hiddenP
@@ -117,6 +124,16 @@ func structValues() []any {
 		[2][]int{{1}, nil},
 		map[string]any{"z": map[string]any{"b": nil, "a": []any{}}},
 	}
+}
+
+// twins is a struct with two fields of the same JSON name, which hide each other; vet would not let it be written.
+func twins() any {
+	field := func(name, tag string) reflect.StructField {
+		return reflect.StructField{Name: name, Type: reflect.TypeFor[int](), Tag: reflect.StructTag(tag)}
+	}
+	return reflect.Zero(reflect.StructOf([]reflect.StructField{
+		field("A", `json:"x"`), field("B", `json:"x"`), field("C", ``),
+	})).Interface()
 }
 
 func TestStructsLikeEncodingJSON(t *testing.T) {

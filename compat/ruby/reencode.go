@@ -100,7 +100,6 @@ func (w *rewriter) rewriteArray() error {
 }
 
 func (w *rewriter) rewriteObject() error {
-	depth := w.depth
 	h, err := w.gather()
 	if err != nil {
 		return err
@@ -110,7 +109,7 @@ func (w *rewriter) rewriteObject() error {
 		if i > 0 {
 			w.dst = append(w.dst, ',')
 		}
-		if err := w.rewriteMember(m, depth+1); err != nil {
+		if err := w.rewriteMember(m); err != nil {
 			return err
 		}
 	}
@@ -118,11 +117,11 @@ func (w *rewriter) rewriteObject() error {
 	return nil
 }
 
-func (w *rewriter) rewriteMember(m Member, depth int) error {
+func (w *rewriter) rewriteMember(m Member) error {
 	if err := w.text(m.Key); err != nil {
 		return err
 	}
-	inner := rewriter{scanner: scanner{src: m.Value, depth: depth}, dst: append(w.dst, ':'), keepNumbers: w.keepNumbers}
+	inner := rewriter{scanner: scanner{src: m.Value}, dst: append(w.dst, ':'), keepNumbers: w.keepNumbers}
 	err := inner.rewrite()
 	w.dst = inner.dst
 	return err

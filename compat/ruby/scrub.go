@@ -31,7 +31,7 @@ func brokenLen(s string) int {
 		return 1
 	}
 	n := 2
-	for n < want && n < len(s) && s[n]&0xC0 == 0x80 {
+	for n < want-1 && n < len(s) && s[n]&0xC0 == 0x80 {
 		n++
 	}
 	return n

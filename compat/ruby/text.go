@@ -181,9 +181,8 @@ func appendScalar(dst, raw []byte, form InspectForm) []byte {
 }
 
 // inspectObject writes a Hash. What a key that comes twice is worth is known only at the end, so the members are
-// gathered first and their values written from their own bytes.
+// gathered first and their values written from their own bytes; gathering has also counted the levels.
 func (w *textWriter) inspectObject() error {
-	depth := w.depth
 	h, err := w.gather()
 	if err != nil {
 		return err
@@ -195,7 +194,7 @@ func (w *textWriter) inspectObject() error {
 		}
 		w.dst = AppendInspect(w.dst, m.Key, w.form)
 		w.dst = append(w.dst, w.form.arrow()...)
-		inner := textWriter{scanner: scanner{src: m.Value, depth: depth + 1}, dst: w.dst, form: w.form}
+		inner := textWriter{scanner: scanner{src: m.Value}, dst: w.dst, form: w.form}
 		if err := inner.inspect(); err != nil {
 			return err
 		}

@@ -1,8 +1,11 @@
 package ruby_test
 
 import (
+	"crypto/sha1"
+	"encoding/hex"
 	"math"
 	"testing"
+	"unicode/utf8"
 
 	"example.com/understudy/compat/ruby"
 )
@@ -97,6 +100,36 @@ func TestInspectFollowsUnicode(t *testing.T) {
 			if got != `"`+want+`"` {
 				t.Errorf("form %d of %+q = %s, want %s", form, test.char, got, want)
 			}
+		}
+	}
+}
+
+// Every character there is. The first line was put to Ruby 3.1.2: the SHA-1 of all its answers. The others are counts:
+// the code points that Unicode 15.0 and 16.0 leave unassigned, 65 controls, two separators, the quote, the backslash.
+func TestInspectOfEveryCharacter(t *testing.T) {
+	t.Parallel()
+	tests := map[ruby.InspectForm]struct {
+		escaped int
+		sum     string
+	}{
+		ruby.Inspect31: {830740, "6dc50560e27e5a8cbc4662f70a7689538c0a5bbc"},
+		ruby.Inspect32: {825345 + 69, ""},
+		ruby.Inspect34: {819533 + 69, ""},
+	}
+	for form, want := range tests {
+		sum, escaped, buf := sha1.New(), 0, []byte(nil)
+		for r := range rune(utf8.MaxRune + 1) {
+			if !utf8.ValidRune(r) {
+				continue
+			}
+			buf = ruby.AppendInspect(buf[:0], string(r), form)
+			if len(buf) != utf8.RuneLen(r)+2 {
+				escaped++
+			}
+			sum.Write(append(buf, '\n'))
+		}
+		if got := hex.EncodeToString(sum.Sum(nil)); escaped != want.escaped || want.sum != "" && got != want.sum {
+			t.Errorf("form %d: %d characters escaped, sum %s; want %d, %s", form, escaped, got, want.escaped, want.sum)
 		}
 	}
 }
