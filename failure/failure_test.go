@@ -130,7 +130,7 @@ func checkError(t *testing.T, err error, texts string) {
 		}
 		return
 	}
-	for _, want := range strings.Split(texts, " & ") {
+	for want := range strings.SplitSeq(texts, " & ") {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

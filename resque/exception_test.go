@@ -33,8 +33,8 @@ func (e *classed) Unwrap() error         { return e.inner }
 // typed has nothing but its type.
 type typed struct{ inner error }
 
-func (e typed) Error() string  { return "typed" }
-func (e *typed) Unwrap() error { return e.inner }
+func (e typed) Error() string { return "typed" }
+func (e typed) Unwrap() error { return e.inner }
 
 type outcome struct{ error }
 

@@ -20,7 +20,7 @@ func (timeoutError) Error() string         { return "execution expired" }
 func (timeoutError) ExceptionName() string { return "Timeout::Error" }
 func (timeoutError) Ancestors() []string   { return []string{runtimeError, standardError} }
 func (timeoutError) Timeout() bool         { return true }
-func (timeoutError) Is(target error) bool  { return target == context.DeadlineExceeded } //nolint:errorlint // an Is method compares by identity
+func (timeoutError) Is(target error) bool  { return target == context.DeadlineExceeded }
 
 // The classes of jobs that were buried with their worker.
 const (
@@ -101,7 +101,7 @@ func (e *PanicError) Error() string {
 
 // Unwrap is the panic's value where that is an error.
 func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error) //nolint:errcheck // nil is the answer where it is none
+	err, _ := e.Value.(error)
 	return err
 }
 

@@ -145,7 +145,7 @@ func TestDelays(t *testing.T) {
 			name: "by argument",
 			policy: retry.Policy{Delay: retry.DelayFunc(func(job *resque.Job, _ error) time.Duration {
 				var number string
-				if err := json.Unmarshal(retry.Arguments(job)[0].(json.RawMessage), &number); err != nil {
+				if err := json.Unmarshal(job.Args, &[]any{&number, nil}); err != nil {
 					panic(err)
 				}
 				n, _ := strconv.Atoi(number)
@@ -192,7 +192,7 @@ func TestWhichErrors(t *testing.T) {
 		{name: "on: joined", policy: retry.Policy{On: retry.Errors{retry.Named("NetworkError")}}, err: joined, retry: true},
 		{name: "on: a Go error by Is", policy: retry.Policy{On: retry.Errors{retry.Is(io.EOF)}}, err: fmt.Errorf("x: %w", io.EOF), retry: true},
 		{name: "on: another by Is", policy: retry.Policy{On: retry.Errors{retry.Is(io.EOF)}}, err: io.ErrUnexpectedEOF},
-		{name: "on: Is by the error's own method", policy: retry.Policy{On: retry.Errors{retry.Is(fs.ErrNotExist)}}, err: notExist{}, retry: true},
+		{name: "on: Is by the error's own method", policy: retry.Policy{On: retry.Errors{retry.Is(fs.ErrNotExist)}}, err: notExistError{}, retry: true},
 		{name: "on: a Go type by As", policy: retry.Policy{On: retry.Errors{retry.As[*net.OpError]()}}, err: fmt.Errorf("x: %w", op), retry: true},
 		{name: "on: an interface by As", policy: retry.Policy{On: retry.Errors{retry.As[net.Error]()}}, err: op, retry: true},
 		{name: "on: another by As", policy: retry.Policy{On: retry.Errors{retry.As[*net.OpError]()}}, err: network},
@@ -217,12 +217,12 @@ func TestWhichErrors(t *testing.T) {
 	}
 }
 
-// notExist is an error that errors.Is takes for fs.ErrNotExist; its type can't be
+// notExistError is an error that errors.Is takes for fs.ErrNotExist; its type can't be
 // compared.
-type notExist struct{ _ []int }
+type notExistError struct{ _ []int }
 
-func (notExist) Error() string        { return "gone" }
-func (notExist) Is(target error) bool { return target == fs.ErrNotExist }
+func (notExistError) Error() string        { return "gone" }
+func (notExistError) Is(target error) bool { return target == fs.ErrNotExist }
 
 func TestIgnore(t *testing.T) {
 	t.Parallel()
@@ -459,13 +459,13 @@ func TestOutcomesOfTheHandler(t *testing.T) {
 
 func TestErrorsThatPanic(t *testing.T) {
 	t.Parallel()
-	d := decide(t, retry.Policy{On: retry.Errors{retry.Is(io.EOF)}}, badIs{}, 0)
+	d := decide(t, retry.Policy{On: retry.Errors{retry.Is(io.EOF)}}, badIsError{}, 0)
 	if d.Retry != nil || d.Err == nil || !strings.Contains(d.Err.Error(), "no Is today") {
 		t.Errorf("got %+v", d)
 	}
 }
 
-type badIs struct{}
+type badIsError struct{}
 
-func (badIs) Error() string { return "bad" }
-func (badIs) Is(error) bool { panic("no Is today") }
+func (badIsError) Error() string { return "bad" }
+func (badIsError) Is(error) bool { panic("no Is today") }

@@ -42,9 +42,9 @@ func Is(target error) Match {
 	if target == nil {
 		return Match{text: "Is(nil)", bad: "has Is(nil): name the error"}
 	}
-	comparable := reflect.TypeOf(target).Comparable()
+	byValue := reflect.TypeOf(target).Comparable()
 	return Match{text: "Is(" + target.Error() + ")", hits: func(err error) bool {
-		if comparable && any(err) == any(target) {
+		if byValue && any(err) == any(target) {
 			return true
 		}
 		is, ok := any(err).(interface{ Is(target error) bool })
@@ -73,7 +73,7 @@ func (m Match) Wait(delays ...time.Duration) Match {
 	return m
 }
 
-// named says that the list has waits.
+// waits says that an entry has delays of its own.
 func (e Errors) waits() bool {
 	return slices.ContainsFunc(e, func(m Match) bool { return m.waits != nil })
 }
@@ -99,7 +99,7 @@ func (e Errors) nearest(lineage []resque.Link) *Match {
 
 // distance is how far the entry is from one error of a chain, in ancestors; -1:
 // it doesn't stand for it.
-func (m *Match) distance(link resque.Link) int {
+func (m Match) distance(link resque.Link) int {
 	if m.hits == nil {
 		return slices.Index(link.Names, m.name)
 	}

@@ -254,6 +254,13 @@ func (m *model) step(t *testing.T, s step) {
 	}
 }
 
+// element is a job in a queue or in a delayed list.
+type element struct {
+	Class string          `json:"class"`
+	Args  json.RawMessage `json:"args"`
+	Queue string          `json:"queue"`
+}
+
 func payload(class string, args []byte) []byte {
 	return fmt.Appendf(nil, `{"class":%q,"args":%s}`, class, args)
 }
@@ -266,15 +273,14 @@ func (m *model) pop(t *testing.T) *resque.Job {
 			continue
 		}
 		m.setList("queue:"+queue, list[1:])
-		var content struct {
-			Class string
-			Args  json.RawMessage
-		}
+		var content element
 		if err := json.Unmarshal([]byte(list[0]), &content); err != nil {
 			t.Fatal(err)
 		}
-		return &resque.Job{Class: content.Class, Args: content.Args, Queue: queue, Payload: []byte(list[0]),
-			WorkerID: "ruby.example:4242:" + strings.Join(m.scenario.Queues, ",")}
+		return &resque.Job{
+			Class: content.Class, Args: content.Args, Queue: queue, Payload: []byte(list[0]),
+			WorkerID: "ruby.example:4242:" + strings.Join(m.scenario.Queues, ","),
+		}
 	}
 	return nil
 }
@@ -295,7 +301,10 @@ func (m *model) work(t *testing.T, job *resque.Job, recorded json.RawMessage) {
 	}
 	job.Attempt = run.Attempt
 	m.trace = append(m.trace, []any{"perform", attempt, job.Args})
-	var outcome struct{ Raise, Message string }
+	var outcome struct {
+		Raise   string `json:"raise"`
+		Message string `json:"message"`
+	}
 	if string(recorded) == `"ok"` {
 		m.apply(t, clearing(run.Counter))
 		return
@@ -402,10 +411,7 @@ func (m *model) tick(t *testing.T) {
 	for len(m.times) > 0 && m.times[0] <= m.now {
 		key := fmt.Sprintf("delayed:%d", m.times[0])
 		for _, item := range m.lists[key] {
-			var content struct {
-				Class, Queue string
-				Args         json.RawMessage
-			}
+			var content element
 			if err := json.Unmarshal([]byte(item), &content); err != nil {
 				t.Fatal(err)
 			}

@@ -127,7 +127,7 @@ func (s Spec) Policy() (Policy, error) {
 	s.check(found)
 	p := Policy{
 		Limit: s.limit(), Delay: s.delay(), Backoff: s.backoff(), Jitter: s.jitter(),
-		On: s.RetryExceptions.errors(), Fatal: named(s.FatalExceptions), Ignore: named(s.IgnoreExceptions),
+		On: errorsOf(s.RetryExceptions), Fatal: named(s.FatalExceptions), Ignore: named(s.IgnoreExceptions),
 		Check: s.checks(), Args: s.RetryArgs.change(), fields: s.RetryIdentifier,
 	}
 	if s.ExpireAfter != nil {

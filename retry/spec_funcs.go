@@ -58,20 +58,21 @@ func place[T any](list []T, index int) (int, bool) {
 
 // toI is Ruby's to_i of a JSON value, as far as a delay can hold it.
 func toI(raw []byte) (int64, error) {
-	switch ruby.KindOf(raw) {
-	case ruby.Null:
+	kind := ruby.KindOf(raw)
+	if kind == ruby.Null {
 		return 0, nil
-	case ruby.Number:
+	}
+	if kind == ruby.Number {
 		return numberToI(string(raw))
-	case ruby.Text:
-		text, err := ruby.String(raw)
-		if err != nil {
-			return 0, err
-		}
-		return boundedSeconds(leadingInteger(text))
-	default:
+	}
+	if kind != ruby.Text {
 		return 0, fmt.Errorf("%s has no to_i", raw)
 	}
+	text, err := ruby.String(raw)
+	if err != nil {
+		return 0, err
+	}
+	return boundedSeconds(leadingInteger(text))
 }
 
 // numberToI cuts a fraction off.
@@ -182,7 +183,7 @@ func incremented(args []any, index int) ([]any, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no argument %d to increment", index)
 	}
-	raw, _ := args[i].(json.RawMessage) //nolint:errcheck // Arguments gives nothing else
+	raw, _ := args[i].(json.RawMessage) // Arguments gives nothing else
 	number := string(raw)
 	if n, ok := new(big.Int).SetString(number, 10); ok {
 		args[i] = json.RawMessage(n.Add(n, big.NewInt(1)).String())

@@ -3,6 +3,7 @@ package retry_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -261,7 +262,11 @@ func TestSpecOfWrongTypes(t *testing.T) {
 // yamlLike hands over values as a YAML decoder does.
 func yamlLike(value any) func(any) error {
 	return func(into any) error {
-		*into.(*any) = value
+		target, ok := into.(*any)
+		if !ok {
+			return fmt.Errorf("into %T", into)
+		}
+		*target = value
 		return nil
 	}
 }

@@ -63,7 +63,8 @@ type ExceptionDelays struct {
 	Delays []Seconds
 }
 
-func (e Exceptions) errors() Errors {
+// errorsOf is the list as a Policy holds it.
+func errorsOf(e Exceptions) Errors {
 	if e == nil {
 		return nil
 	}
@@ -81,17 +82,18 @@ func (e Exceptions) errors() Errors {
 // UnmarshalJSON reads a list of names, of [name, delay or delays], or an object.
 func (e *Exceptions) UnmarshalJSON(raw []byte) error {
 	*e = Exceptions{}
-	switch ruby.KindOf(raw) {
-	case ruby.Null:
+	kind := ruby.KindOf(raw)
+	if kind == ruby.Null {
 		*e = nil
 		return nil
-	case ruby.Array:
-		return e.fromList(raw)
-	case ruby.Object:
-		return e.fromObject(raw)
-	default:
-		return fmt.Errorf("retry: retry_exceptions is %s: write a list of names, or name: delay", raw)
 	}
+	if kind == ruby.Array {
+		return e.fromList(raw)
+	}
+	if kind == ruby.Object {
+		return e.fromObject(raw)
+	}
+	return fmt.Errorf("retry: retry_exceptions is %s: write a list of names, or name: delay", raw)
 }
 
 // UnmarshalYAML reads the same.
