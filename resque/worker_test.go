@@ -2,6 +2,8 @@ package resque_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"sync"
 	"testing"
@@ -163,4 +165,25 @@ func TestStep(t *testing.T) {
 			})
 		})
 	}
+}
+
+// decodeMalformed is the original text that a failure record of malformed text
+// holds.
+func decodeMalformed(t *testing.T, record string) string {
+	t.Helper()
+	var f struct {
+		Exception string
+		Payload   struct {
+			Class string
+			Args  []string
+		}
+	}
+	if err := json.Unmarshal([]byte(record), &f); err != nil || f.Payload.Class != resque.MalformedClass || len(f.Payload.Args) != 1 {
+		t.Fatalf("record %s: %v", record, err)
+	}
+	text, err := base64.StdEncoding.DecodeString(f.Payload.Args[0])
+	if err != nil {
+		t.Fatalf("record %s: %v", record, err)
+	}
+	return string(text)
 }
