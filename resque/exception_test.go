@@ -246,7 +246,7 @@ func TestPanicBacktraceBeginsWhereItHappened(t *testing.T) {
 			if len(lines) == 0 {
 				t.Fatal("no backtrace")
 			}
-			if first := lines[0]; !strings.HasPrefix(first, here+":") || !strings.Contains(first, "in `resque_test.") || filepath.Base(here) != "exception_test.go" {
+			if first := lines[0]; !strings.HasPrefix(first, here+":") || !strings.Contains(first, "in `resque_test.TestPanic") || filepath.Base(here) != "exception_test.go" {
 				t.Errorf("it begins %s", first)
 			}
 			if last := lines[len(lines)-1]; strings.Contains(last, "runtime.") {
