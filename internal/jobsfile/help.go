@@ -1,0 +1,30 @@
+package jobsfile
+
+// howTo says what a key takes, for refusals.
+func howTo(key string) string {
+	texts := map[string]string{
+		"queue":                        "the name of a queue, such as queue: mt_messages",
+		"exec":                         "a list of the program and its arguments, such as exec: [./deliver-sms, --fast]",
+		"timeout":                      "seconds or a time with its unit, such as timeout: 30s",
+		"plugin":                       "none, retry or exponential_backoff, such as plugin: retry",
+		"retry_limit":                  "a whole number, such as retry_limit: 10 (0: never, -1: for ever)",
+		"retry_delay":                  "whole seconds, such as retry_delay: 120",
+		"retry_exceptions":             "a list of error classes, or each with its delays, such as retry_exceptions: {NetworkError: 30, SystemCallError: [120, 240]}",
+		"fatal_exceptions":             "a list of error classes, such as fatal_exceptions: [BadRecipient]",
+		"ignore_exceptions":            "a list of error classes, such as ignore_exceptions: [Resque::TermException]",
+		"backoff_strategy":             "a list of whole seconds, such as backoff_strategy: [0, 60, 600], or backoff_strategy: default",
+		"retry_delay_multiplicand_min": "a number, such as retry_delay_multiplicand_min: 0.8",
+		"retry_delay_multiplicand_max": "a number, such as retry_delay_multiplicand_max: 1.5",
+		"expire_retry_key_after":       "whole seconds, such as expire_retry_key_after: 3600",
+		"sleep_after_requeue":          "seconds, such as sleep_after_requeue: 5",
+		"retry_queue":                  "the name of a queue, such as retry_queue: low",
+		"retry_job_delegate":           "another class with its queue, such as retry_job_delegate: {class: EmergencySMS, queue: emergency}",
+		"retry_identifier":             `the arguments that tell jobs apart, such as retry_identifier: {fields: [0], join: ":"}, or {fixed: sms}`,
+		"redis_retry_key":              "the key of the counter, such as redis_retry_key: retries/sms",
+		"retry_args":                   "one of replace, increment and append_exception, such as retry_args: {replace: [1, a]}",
+		"retry_delay_by_exception":     `whole seconds by error class, such as retry_delay_by_exception: {RateLimited: 10, "*": 1}`,
+		"retry_delay_from_arg":         "the index of an argument, such as retry_delay_from_arg: 0",
+		"criteria_checks":              "a list of checks, such as criteria_checks: [{message_includes: again, returns: true}]",
+	}
+	return texts[key]
+}

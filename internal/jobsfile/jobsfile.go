@@ -1,0 +1,110 @@
+// Package jobsfile reads jobs.yml, which says how to perform jobs with programs
+// and when to try them again.
+package jobsfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"example.com/understudy/retry"
+)
+
+// Example is a whole file, for refusals and help.
+const Example = `jobs:
+  DeliverSMS:
+    queue: mt_messages
+    exec: [./deliver-sms]
+    retry_limit: 3
+    retry_delay: 60`
+
+// File is a jobs file.
+type File struct {
+	// Path is its path, as it was given.
+	Path string
+	// Jobs stand in the order of the file.
+	Jobs []Job
+}
+
+// Job is how to perform the jobs of a class.
+type Job struct {
+	// Class is the class's name, as Ruby has it.
+	Class string
+	// Queue is the class's own queue; "" where it has none.
+	Queue string
+	// Exec is the program and its arguments. A program with a slash is relative
+	// to the folder of the file until Locate.
+	Exec []string
+	// Timeout is how long a run may take; 0: any time.
+	Timeout time.Duration
+	// Retry is the policy; nil: no retry.
+	Retry *retry.Policy
+
+	execLine int
+}
+
+// LineError is one thing that is wrong with a file.
+type LineError struct {
+	// File is the path of the file.
+	File string
+	// Line counts from 1; 0: the file as a whole.
+	Line int
+	// Text says what is wrong, and what to write instead.
+	Text string
+}
+
+func (p *LineError) Error() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
+}
+
+// Read reads a file. Everything that is wrong with it is told at once, as
+// *LineError joined in the order of the lines.
+func Read(path string) (*File, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // the file that the user names
+	if err != nil {
+		return nil, fmt.Errorf("can't read the jobs file: %w", err)
+	}
+	return Parse(path, text)
+}
+
+// Find gives the job of a class.
+func (f *File) Find(class string) (Job, bool) {
+	i := slices.IndexFunc(f.Jobs, func(j Job) bool { return j.Class == class })
+	if i < 0 {
+		return Job{}, false
+	}
+	return f.Jobs[i], true
+}
+
+// Locate finds every program, which is then told by its absolute path: those
+// with a slash from the folder of the file on, the others in PATH. What is
+// missing or can't be executed is a *LineError.
+func (f *File) Locate() error {
+	var problems []error
+	for i := range f.Jobs {
+		job := &f.Jobs[i]
+		path, err := locate(filepath.Dir(f.Path), job.Exec[0])
+		if err != nil {
+			problems = append(problems, &LineError{f.Path, job.execLine, job.Class + ": exec: " + err.Error()})
+			continue
+		}
+		job.Exec = append([]string{path}, job.Exec[1:]...)
+	}
+	return errors.Join(problems...)
+}
+
+// sorted joins problems in the order of their lines.
+func sorted(problems []*LineError) error {
+	slices.SortStableFunc(problems, func(a, b *LineError) int { return a.Line - b.Line })
+	list := make([]error, 0, len(problems))
+	for _, p := range problems {
+		list = append(list, p)
+	}
+	return errors.Join(list...)
+}

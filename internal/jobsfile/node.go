@@ -1,0 +1,89 @@
+package jobsfile
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// entry is one key of a mapping.
+type entry struct {
+	name  string
+	line  int
+	value *yaml.Node // never an alias
+}
+
+func resolve(node *yaml.Node) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	return node
+}
+
+func isNull(node *yaml.Node) bool { return node.Kind == yaml.ScalarNode && node.Tag == "!!null" }
+
+// entries lists a mapping's keys in their order, those merged in (<<) where they
+// aren't overridden; a key that stands there twice is a problem. Not ok: the node
+// is no mapping.
+func (p *parser) entries(node *yaml.Node) (entries []entry, ok bool) {
+	node = resolve(node)
+	if node.Kind != yaml.MappingNode {
+		return nil, false
+	}
+	var merged []entry
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := resolve(node.Content[i]), resolve(node.Content[i+1])
+		e := entry{name: key.Value, line: node.Content[i].Line, value: value}
+		switch {
+		case key.Tag == "!!merge":
+			merged = append(merged, p.merged(e)...)
+		case key.Kind != yaml.ScalarNode:
+			p.fail(e.line, "%s stands where a name belongs", kindOf(key))
+		case find(entries, e.name) >= 0:
+			p.fail(e.line, "%s stands here for the second time (line %d): keep one of them", e.name, entries[find(entries, e.name)].line)
+		default:
+			entries = append(entries, e)
+		}
+	}
+	for _, e := range merged {
+		if find(entries, e.name) < 0 {
+			entries = append(entries, e)
+		}
+	}
+	return entries, true
+}
+
+// merged lists the keys of what << names: a mapping, or a list of them.
+func (p *parser) merged(merge entry) []entry {
+	sources := []*yaml.Node{merge.value}
+	if merge.value.Kind == yaml.SequenceNode {
+		sources = merge.value.Content
+	}
+	var all []entry
+	for _, source := range sources {
+		entries, ok := p.entries(source)
+		if !ok {
+			p.fail(merge.line, "<< takes a mapping, such as <<: *defaults")
+		}
+		all = append(all, entries...)
+	}
+	return all
+}
+
+func find(entries []entry, name string) int {
+	return slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
+}
+
+// kindOf names what stands there.
+func kindOf(node *yaml.Node) string {
+	switch node = resolve(node); {
+	case isNull(node):
+		return "empty"
+	case node.Kind == yaml.SequenceNode:
+		return "a list"
+	case node.Kind == yaml.MappingNode:
+		return "a mapping"
+	default:
+		return node.Value
+	}
+}

@@ -1,0 +1,224 @@
+package jobsfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/understudy/internal/duration"
+	"example.com/understudy/retry"
+)
+
+// Parse reads the text of a file; path names it.
+func Parse(path string, text []byte) (*File, error) {
+	p := &parser{file: &File{Path: path}}
+	root, err := p.document(text)
+	if err != nil {
+		return nil, err
+	}
+	p.top(root)
+	if len(p.problems) > 0 {
+		return nil, sorted(p.problems)
+	}
+	return p.file, nil
+}
+
+type parser struct {
+	file     *File
+	problems []*LineError
+}
+
+func (p *parser) fail(line int, format string, args ...any) {
+	p.problems = append(p.problems, &LineError{p.file.Path, line, fmt.Sprintf(format, args...)})
+}
+
+// document reads the one YAML document of the file.
+func (p *parser) document(text []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var root, second yaml.Node
+	if err := decoder.Decode(&root); errors.Is(err, io.EOF) {
+		return nil, &LineError{p.file.Path, 0, "holds no jobs: write\n" + Example}
+	} else if err != nil {
+		return nil, p.syntax(err)
+	}
+	if err := decoder.Decode(&second); err == nil {
+		return nil, &LineError{p.file.Path, second.Line, "a second document begins here: keep all jobs in one, without ---"}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, p.syntax(err)
+	}
+	return root.Content[0], nil
+}
+
+// syntax is an error of the YAML parser, "yaml: line 3: …".
+func (p *parser) syntax(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	line, text := cutLine(text)
+	return &LineError{p.file.Path, line, "is no YAML: " + text}
+}
+
+// cutLine takes "line 3: " off the front of a text.
+func cutLine(text string) (line int, rest string) {
+	after, ok := strings.CutPrefix(text, "line ")
+	if !ok {
+		return 0, text
+	}
+	number, rest, ok := strings.Cut(after, ": ")
+	line, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return 0, text
+	}
+	return line, rest
+}
+
+// top reads the outermost mapping.
+func (p *parser) top(root *yaml.Node) {
+	entries, ok := p.entries(root)
+	if !ok {
+		p.fail(root.Line, "holds %s, not jobs: write\n%s", kindOf(root), Example)
+		return
+	}
+	found := false
+	for _, e := range entries {
+		if e.name != "jobs" {
+			p.unknown(e, "", []string{"jobs"})
+			continue
+		}
+		found = true
+		p.jobs(e)
+	}
+	if !found && len(p.problems) == 0 {
+		p.fail(root.Line, "holds no jobs: write\n%s", Example)
+	}
+}
+
+func (p *parser) jobs(jobs entry) {
+	before := len(p.problems)
+	entries, ok := p.entries(jobs.value)
+	if !ok || len(entries) == 0 && len(p.problems) == before {
+		p.fail(jobs.line, "jobs is %s: write a class with its options under it, such as\n%s", kindOf(jobs.value), Example)
+		return
+	}
+	for _, e := range entries {
+		p.job(e)
+	}
+}
+
+func (p *parser) job(class entry) {
+	job := Job{Class: class.name, execLine: class.line}
+	if job.Class == "" {
+		p.fail(class.line, "a class without a name: write the job's class, as Ruby enqueues it")
+		return
+	}
+	entries, ok := p.entries(class.value)
+	if !ok {
+		p.fail(class.line, "%s is %s: write its options under it, such as\n%s", job.Class, kindOf(class.value), Example)
+		return
+	}
+	var spec retry.Spec
+	before, performed := len(p.problems), false
+	for _, e := range entries {
+		switch e.name {
+		case "queue":
+			p.queue(&job, e)
+		case "timeout":
+			p.timeout(&job, e)
+		case "exec":
+			performed, job.execLine = true, e.line
+			p.exec(&job, e)
+		case "http":
+			performed = true
+			p.fail(e.line, "%s: http: jobs can't be posted to an address in this version: name a program, such as exec: [./deliver-sms]", job.Class)
+		default:
+			p.option(&spec, job.Class, e)
+		}
+	}
+	if !performed {
+		p.fail(class.line, "%s has nothing that performs it: name a program, such as exec: [./deliver-sms]", job.Class)
+	}
+	if len(p.problems) == before {
+		p.policy(&job, spec, entries)
+	}
+	p.file.Jobs = append(p.file.Jobs, job)
+}
+
+func (p *parser) queue(job *Job, e entry) {
+	if e.value.Kind != yaml.ScalarNode || isNull(e.value) || strings.TrimSpace(e.value.Value) == "" {
+		p.wrongType(job.Class, e, nil)
+		return
+	}
+	job.Queue = e.value.Value
+}
+
+func (p *parser) timeout(job *Job, e entry) {
+	d, err := duration.Parse(e.value.Value)
+	if e.value.Kind != yaml.ScalarNode || err != nil || d == 0 {
+		p.wrongType(job.Class, e, nil)
+		return
+	}
+	job.Timeout = d
+}
+
+func (p *parser) exec(job *Job, e entry) {
+	var command []string
+	for _, part := range e.value.Content {
+		part = resolve(part)
+		if part.Kind != yaml.ScalarNode || isNull(part) {
+			p.wrongType(job.Class, e, nil)
+			return
+		}
+		command = append(command, part.Value)
+	}
+	if e.value.Kind != yaml.SequenceNode || len(command) == 0 || command[0] == "" {
+		p.wrongType(job.Class, e, nil)
+		return
+	}
+	job.Exec = command
+}
+
+// policy makes the options a policy, which refuses those that conflict.
+func (p *parser) policy(job *Job, spec retry.Spec, entries []entry) {
+	if !spec.Enabled() {
+		return
+	}
+	policy, err := spec.Policy()
+	if err == nil {
+		job.Retry = &policy
+		return
+	}
+	for _, err := range flatten(err) {
+		line, text := 0, err.Error()
+		if conflict, ok := errors.AsType[*retry.ConfigError](err); ok {
+			text = strings.Join(conflict.Fields, " and ") + " " + conflict.Reason
+			line = lastLine(entries, conflict.Fields)
+		}
+		if line == 0 {
+			line = job.execLine
+		}
+		p.fail(line, "%s: %s", job.Class, text)
+	}
+}
+
+func flatten(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// lastLine is where the last of some keys stands: with it the conflict begins.
+func lastLine(entries []entry, names []string) int {
+	line := 0
+	for _, e := range entries {
+		for _, name := range names {
+			if e.name == name {
+				line = max(line, e.line)
+			}
+		}
+	}
+	return line
+}
