@@ -161,6 +161,7 @@ func (w *Worker) deadCounter(ctx context.Context, r *run) (stored string, err er
 	if err != nil && !errors.Is(err, ErrNil) {
 		return "", err
 	}
-	r.job.Attempt, _ = strconv.ParseInt(stored, 10, 64) //nolint:errcheck // a text that is no number counts as 0, as Ruby's to_i
+	// A text that is no number counts as 0, as Ruby's to_i.
+	r.job.Attempt, _ = strconv.ParseInt(stored, 10, 64)
 	return stored, nil
 }

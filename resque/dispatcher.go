@@ -145,7 +145,7 @@ func (d *dispatcher) start(ctx context.Context) error {
 	d.perform, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	d.fetching = true
 	d.want = appetite{hungry: true, stale: true}
-	d.log.Info("worker registered", "process", d.process, "slots", len(d.slots), "queues", d.w.queues.IDText())
+	d.log.InfoContext(ctx, "worker registered", "process", d.process, "slots", len(d.slots), "queues", d.w.queues.IDText())
 	return nil
 }
 
@@ -282,11 +282,9 @@ func (d *dispatcher) returned(r *run) {
 	if s.run != r {
 		return
 	}
-	switch r.outcome.kind {
-	case "", Interrupted:
+	s.state = finished
+	if kind := r.outcome.kind; kind == "" || kind == Interrupted {
 		s.state = stuck
-	default:
-		s.state = finished
 	}
 }
 

@@ -138,9 +138,9 @@ func (c *Client) jobWrites(job NewJob) ([]Write, error) {
 		return nil, err
 	}
 	if wait {
-		return DelayedWrites(job.At, appendJob(nil, job.Class, args, job.Queue)), nil
+		return DelayedWrites(job.At, encodeJob(job.Class, args, job.Queue)), nil
 	}
-	writes := PushWrites(job.Queue, appendJob(nil, job.Class, args, ""))
+	writes := PushWrites(job.Queue, encodeJob(job.Class, args, ""))
 	if job.Front {
 		for i := range writes {
 			if writes[i].Command == "RPUSH" {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// ErrAbandon, returned by a handler, leaves the job in the worker's hand, as the
-// death of the process would: nothing is recorded. It is for tests of burying
-// and recovery.
+// ErrAbandon is for a handler to return: it leaves the job in the worker's hand, as the
+// death of the process would, and nothing is recorded. It is for tests of
+// burying and recovery.
 var ErrAbandon = errors.New("resque: job abandoned")
 
 // ConfigError says which field of a configuration is wrong, and what to write

@@ -73,7 +73,7 @@ func (d *dispatcher) move(ctx context.Context) error {
 		}
 		d.movedFrom, d.movedIDs = old, oldIDs
 		d.started = ruby.TimeToS(d.clock.Now())
-		d.log.Warn("the data in Redis went: going on under a new name", "old", old, "new", d.process)
+		d.log.WarnContext(ctx, "the data in Redis went: going on under a new name", "old", old, "new", d.process)
 	}
 	for from := 0; from < len(d.slots); from += moveChunk {
 		to := min(from+moveChunk, len(d.slots))
@@ -146,7 +146,7 @@ func (d *dispatcher) replace(ctx context.Context) error {
 		return err
 	}
 	d.closed = false
-	d.log.Error("this process was taken for dead and its jobs given back: going on under a new name",
+	d.log.ErrorContext(ctx, "this process was taken for dead and its jobs given back: going on under a new name",
 		"old", old, "new", d.process, "dropped_runs", dropped)
 	return nil
 }

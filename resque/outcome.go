@@ -72,9 +72,9 @@ func (w *Worker) failed(r *run, err error) outcome {
 	if kind == Discarded {
 		return outcome{kind: Discarded, writes: clearCounter(r.counter)}
 	}
-	var decision Decision
-	if kind == Failed {
-		decision = w.askRetrier(r, err)
+	decision := w.askRetrier(r, err)
+	if kind == Cancelled {
+		decision = Decision{Err: decision.Err} // whatever the policy says
 	}
 	if decision.Err != nil {
 		err = decision.Err
@@ -118,10 +118,10 @@ func (w *Worker) retryWrites(r *run, d Decision) []Write {
 	}
 	now := w.cfg.Clock.Now()
 	if d.Retry.Delay > 0 {
-		item := appendJob(nil, d.Retry.Class, d.Retry.Args, d.Retry.Queue)
+		item := encodeJob(d.Retry.Class, d.Retry.Args, d.Retry.Queue)
 		writes = append(writes, DelayedWrites(now.Add(d.Retry.Delay), item)...)
 	} else {
-		writes = append(writes, PushWrites(d.Retry.Queue, appendJob(nil, d.Retry.Class, d.Retry.Args, ""))...)
+		writes = append(writes, PushWrites(d.Retry.Queue, encodeJob(d.Retry.Class, d.Retry.Args, ""))...)
 	}
 	if r.counter.Key != "" && d.DropCounter {
 		writes = append(writes, clearWrite(r.counter.Key))
@@ -129,9 +129,9 @@ func (w *Worker) retryWrites(r *run, d Decision) []Write {
 	return writes
 }
 
-// appendJob writes a job as Ruby does; queue "" leaves that field out.
-func appendJob(dst []byte, class string, args []byte, queue string) []byte {
-	dst = append(dst, `{"class":`...)
+// encodeJob writes a job as Ruby does; queue "" leaves that field out.
+func encodeJob(class string, args []byte, queue string) []byte {
+	dst := append(make([]byte, 0, 40+len(class)+len(args)+len(queue)), `{"class":`...)
 	dst = ruby.AppendString(dst, class)
 	dst = append(dst, `,"args":`...)
 	dst = append(dst, args...)
@@ -197,10 +197,10 @@ func (w *Worker) notify(ctx context.Context, f *Failure) {
 	}
 	defer func() {
 		if value := recover(); value != nil {
-			w.log.Error("a failure backend panicked", "class", f.Job.Class, "error", newPanicError(value))
+			w.log.ErrorContext(ctx, "a failure backend panicked", "class", f.Job.Class, "error", newPanicError(value))
 		}
 	}()
 	if err := notifier.Notify(ctx, f); err != nil {
-		w.log.Error("a failure backend failed", "class", f.Job.Class, "error", err)
+		w.log.ErrorContext(ctx, "a failure backend failed", "class", f.Job.Class, "error", err)
 	}
 }

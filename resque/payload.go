@@ -50,14 +50,14 @@ func ParsePayload(element []byte) (class string, args json.RawMessage, err error
 }
 
 func argsOf(value []byte) json.RawMessage {
-	switch ruby.KindOf(value) {
-	case ruby.Array:
+	kind := ruby.KindOf(value)
+	if kind == ruby.Array {
 		return value
-	case ruby.Null:
-		return json.RawMessage("[]")
-	default:
-		return append(append(json.RawMessage("["), value...), ']')
 	}
+	if kind == ruby.Null {
+		return json.RawMessage("[]")
+	}
+	return append(append(json.RawMessage("["), value...), ']')
 }
 
 // unwrapMalformed gives the text that a requeued failure record of malformed

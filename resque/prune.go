@@ -39,7 +39,7 @@ func (w *Worker) prune(ctx context.Context) error {
 	var faults []error
 	for id, beat := range beats {
 		if !isGoID(id) && w.beatTooOld(beat, time.Unix(number(now[0]), 0)) {
-			w.log.Warn("burying a dead worker", "worker", id, "last_heartbeat", beat)
+			w.log.WarnContext(ctx, "burying a dead worker", "worker", id, "last_heartbeat", beat)
 			faults = append(faults, w.bury(ctx, id, func(class string) error {
 				return PruneDeadWorkerDirtyExit{WorkerID: id, Class: class}
 			}))

@@ -30,12 +30,12 @@ func TestRegistration(t *testing.T) {
 		if err := w.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		ids, _ := s.Get("workers").(redistest.Set) //nolint:errcheck // nil fails below
+		ids, _ := s.Get("workers").(redistest.Set)
 		if len(ids) != 3 {
 			t.Fatalf("workers: %v", ids)
 		}
 		form := regexp.MustCompile(`^web\.1\.go:\d+-[0-9a-f]{12}-[012]:tenant:42:mail,low\*$`)
-		beats, _ := s.Get("workers:heartbeat").(redistest.Hash) //nolint:errcheck // nil fails below
+		beats, _ := s.Get("workers:heartbeat").(redistest.Hash)
 		for _, id := range ids {
 			if !form.MatchString(id) {
 				t.Errorf("id %q", id)
@@ -74,7 +74,7 @@ func TestRegistrationHeals(t *testing.T) {
 		w := b.worker(fast, map[string]resque.Handler{"Good": resque.HandlerFunc(good)})
 		run(t, w)
 		eventually(t, "the worker registers", func() bool { return s.Get("workers") != nil })
-		id := s.Get("workers").(redistest.Set)[0] //nolint:errcheck,forcetypeassert // it was there
+		id := s.Get("workers").(redistest.Set)[0] //nolint:errcheck // it was there
 		s.Do("DEL", s.Key("workers"), s.Key("workers:heartbeat"), s.Key("worker:"+id+":started"))
 		eventually(t, "it registers again", func() bool {
 			return s.Get("workers") != nil && s.Get("workers:heartbeat") != nil && s.Get("worker:"+id+":started") != nil
@@ -246,7 +246,7 @@ func TestPruningByRubysRules(t *testing.T) {
 		if ttl := s.TTLs()["pruning_dead_workers_in_progress"]; ttl < 50 || ttl > 60 {
 			t.Errorf("the lock lives for %d s, want 60", ttl)
 		}
-		beats, _ := s.Get("workers:heartbeat").(redistest.Hash) //nolint:errcheck // nil fails below
+		beats, _ := s.Get("workers:heartbeat").(redistest.Hash)
 		for id, want := range map[string]bool{"dead:1:q": false, "ghost:5:q": false, "alive:2:q": true, "x.go:4-ab-0:q": true, "odd:6:q": true} {
 			if _, is := beats[id]; is != want {
 				t.Errorf("heartbeat of %s: %v, want %v", id, is, want)
@@ -258,7 +258,7 @@ func TestPruningByRubysRules(t *testing.T) {
 		if diff := cmp.Diff(want, s.Get("failed")); diff != "" {
 			t.Error(diff)
 		}
-		workers, _ := s.Get("workers").(redistest.Set) //nolint:errcheck // nil fails below
+		workers, _ := s.Get("workers").(redistest.Set)
 		if diff := cmp.Diff(redistest.Set{"alive:2:q", "host:1:q", "host:2:q", "silent:3:q", "x.go:4-ab-0:q"}, workers); diff != "" {
 			t.Error(diff)
 		}

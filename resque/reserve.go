@@ -287,7 +287,7 @@ func number(reply any) int64 {
 	case int64:
 		return v
 	case []byte:
-		n, _ := strconv.ParseInt(string(v), 10, 64) //nolint:errcheck // a text that is no number counts as 0
+		n, _ := strconv.ParseInt(string(v), 10, 64)
 		return n
 	}
 	return 0

@@ -361,7 +361,7 @@ func TestMalformedAmongGood(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		records, _ := s.Get("failed").(redistest.List) //nolint:errcheck // nil fails below
+		records, _ := s.Get("failed").(redistest.List)
 		if s.Get("stat:failed") != fmt.Sprint(len(malformed)) || len(records) != len(malformed) {
 			t.Fatalf("stat:failed %v, %d records, want %d", s.Get("stat:failed"), len(records), len(malformed))
 		}

@@ -23,7 +23,7 @@ func (d *dispatcher) stop(ctx context.Context) error {
 	}
 	d.await(ctx, d.cfg.ShutdownTimeout)
 	if left := d.count(running); left > 0 {
-		d.log.Warn("cancelling the jobs that still run", "jobs", left)
+		d.log.WarnContext(ctx, "cancelling the jobs that still run", "jobs", left)
 		for _, s := range d.slots {
 			if s.state == running {
 				s.run.cancel(ErrStopping)
@@ -36,7 +36,7 @@ func (d *dispatcher) stop(ctx context.Context) error {
 	if err := d.release(release); err != nil {
 		return fmt.Errorf("resque: stop: %w; what is left will be recovered when the lease has run out", err)
 	}
-	d.log.Info("worker unregistered", "process", d.process)
+	d.log.InfoContext(ctx, "worker unregistered", "process", d.process)
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (d *dispatcher) tryRelease(ctx context.Context) error {
 		return err
 	}
 	if given > 0 {
-		d.log.Warn("gave unfinished jobs back to their queues", "jobs", given)
+		d.log.WarnContext(ctx, "gave unfinished jobs back to their queues", "jobs", given)
 	}
 	reply, err := d.one(ctx, Call{Script: d.scripts.finish, Keys: []string{d.keys.Of(runsKey(d.process))}})
 	if err != nil {

@@ -81,7 +81,7 @@ func (t *tracker) attach(ctx context.Context, reader *conn) {
 	}
 	if err != nil {
 		t.unable = ErrorCode(err) == "ERR" // an unknown command: Redis never can
-		t.log.Debug("no CLIENT TRACKING: polling", "error", err)
+		t.log.DebugContext(ctx, "no CLIENT TRACKING: polling", "error", err)
 		return
 	}
 	t.on.Store(true)

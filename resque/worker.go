@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -80,8 +81,8 @@ func (w *Worker) Handle(class string, h Handler, options ...HandleOption) error 
 
 // wrap puts the middleware round a handler.
 func (w *Worker) wrap(h Handler) Handler {
-	for i := len(w.cfg.Middleware) - 1; i >= 0; i-- {
-		h = w.cfg.Middleware[i](h)
+	for _, m := range slices.Backward(w.cfg.Middleware) {
+		h = m(h)
 	}
 	return h
 }
@@ -124,7 +125,7 @@ func (w *Worker) Start(ctx context.Context) error {
 		return ErrNoHandlers
 	}
 	if err := w.prune(ctx); err != nil && ctx.Err() == nil {
-		w.log.Warn("pruning dead workers failed", "error", err)
+		w.log.WarnContext(ctx, "pruning dead workers failed", "error", err)
 	}
 	return w.dispatcher.start(ctx)
 }
@@ -168,7 +169,7 @@ func (w *Worker) Inline(ctx context.Context, class string, args ...any) error {
 	}
 	return w.call(&run{
 		ctx: ctx, registration: registration,
-		job: &Job{Class: class, Args: raw, Queue: "inline", Payload: appendJob(nil, class, raw, "")},
+		job: &Job{Class: class, Args: raw, Queue: "inline", Payload: encodeJob(class, raw, "")},
 	})
 }
 

@@ -59,7 +59,7 @@ func newBenchAt(t *testing.T, s *redistest.Server, url string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { client.Close() })
+	t.Cleanup(func() { _ = client.Close() })
 	b.client = client
 	return b
 }
@@ -172,11 +172,10 @@ func TestStep(t *testing.T) {
 func decodeMalformed(t *testing.T, record string) string {
 	t.Helper()
 	var f struct {
-		Exception string
-		Payload   struct {
-			Class string
-			Args  []string
-		}
+		Payload struct {
+			Class string   `json:"class"`
+			Args  []string `json:"args"`
+		} `json:"payload"`
 	}
 	if err := json.Unmarshal([]byte(record), &f); err != nil || f.Payload.Class != resque.MalformedClass || len(f.Payload.Args) != 1 {
 		t.Fatalf("record %s: %v", record, err)
