@@ -331,3 +331,21 @@ func TestErrorsInsideScriptsAreRecognised(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestCallsGoOnOnceTheServerIsBack(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewOwn(t)
+	c := dialTest(t, s, s.URL(), func(o *resque.Options) { o.PoolSize = 2 })
+	s.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 5 {
+		if _, err := c.Do(ctx, "PING"); err == nil || ctx.Err() != nil {
+			t.Fatal("without a server:", err)
+		}
+	}
+	s.Start()
+	if _, err := c.Do(ctx, "PING"); err != nil {
+		t.Error(err)
+	}
+}
