@@ -52,7 +52,7 @@ return redis.call('DEL', KEYS[1])
 // It answers, for as many of the keys as it got to, the items, or the type of a
 // key that is no list.
 //
-//nolint:gochecknoglobals,dupword // immutable; Lua's blocks end one after the other
+//nolint:gochecknoglobals // immutable
 var peekScript = resque.NewScript("scheduler-peek", `
 local left, bytes = tonumber(ARGV[1]), tonumber(ARGV[2])
 local function read(key)
@@ -98,7 +98,7 @@ return times
 // keys that it would write is of the wrong type; else {"ok", items moved, times
 // that have changed}. Only "ok" has written anything.
 //
-//nolint:gochecknoglobals,dupword // immutable; Lua's blocks end one after the other
+//nolint:gochecknoglobals // immutable
 var moveScript = resque.NewScript("scheduler-move", `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'lost'} end
 local ntimes, nqueues, prefix = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
