@@ -125,6 +125,10 @@ func TestParseRefuses(t *testing.T) {
 			"a conflict", job("retry_exceptions: [A]\n    retry_limit: 1\n    fatal_exceptions: [B]"),
 			[]string{"jobs.yml:6: A: retry_exceptions and fatal_exceptions exclude each other"},
 		},
+		{
+			"a conflict with what is merged in", "jobs:\n  A: &a\n    exec: [a]\n    fatal_exceptions: [X]\n  B:\n    retry_exceptions: [Y]\n    <<: *a\n",
+			[]string{"jobs.yml:6: B: retry_exceptions and fatal_exceptions exclude each other"},
+		},
 		{"a conflict of one key", job("retry_args: {}"), []string{"jobs.yml:4: A: retry_args takes exactly one of"}},
 		{"multiplicands", job("backoff_strategy: [1]\n    retry_delay_multiplicand_min: 2.0"), []string{"jobs.yml:5: A: retry_delay_multiplicand_min"}},
 		{

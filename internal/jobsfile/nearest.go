@@ -13,8 +13,8 @@ func nearest(written string, known []string) string {
 	return best
 }
 
-// distance is how many letters must be added, removed, replaced or swapped with
-// their neighbour to turn a into b.
+// distance is how many letters must be added, removed or replaced to turn a
+// into b.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
@@ -31,9 +31,6 @@ func distance(a, b string) int {
 				change = 0
 			}
 			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
 		}
 	}
 	return rows[len(a)][len(b)]

@@ -3,10 +3,15 @@
 package program_test
 
 import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // endLeftBehind ends the process whose id a program printed on a line of its own.
@@ -23,4 +28,37 @@ func endLeftBehind(t *testing.T, out *collector) {
 		return
 	}
 	t.Error("the program named no process")
+}
+
+// TestProgramTakesItsGroupAlong has a child that ignores TERM and outlives its
+// parent; it holds a pipe open for as long as it lives.
+func TestProgramTakesItsGroupAlong(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "alive")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := newCollector()
+	handler := shell(`(trap '' TERM; echo ready; exec sleep 1000) 3>"$0" & wait`)
+	handler.Command = append(handler.Command, path)
+	handler.Output, handler.Grace = out, 20*time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- handler.Perform(ctx, job("")) }()
+	alive, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = alive.Close() })
+	<-out.lines
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the program succeeded")
+	}
+	if err := alive.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := alive.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("the child lives on: %v", err)
+	}
 }
