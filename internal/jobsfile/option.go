@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"example.com/understudy/internal/spelling"
 	"example.com/understudy/retry"
 )
 
@@ -53,7 +54,7 @@ func (p *parser) unknown(e entry, where string, known []string) {
 	if where != "" {
 		where += ": "
 	}
-	p.fail(e.line, "%sunknown key %s: did you mean %s?", where, e.name, nearest(e.name, known))
+	p.fail(e.line, "%sunknown key %s: did you mean %s?", where, e.name, spelling.Nearest(e.name, known))
 }
 
 // checkKeys refuses unknown keys inside of an option's value, which decoding

@@ -1,12 +1,14 @@
-package jobsfile
+// Package spelling guesses what a misspelt name was meant to be.
+package spelling
 
 import "strings"
 
-// nearest is the known name with the fewest changes to the one written.
-func nearest(written string, known []string) string {
+// Nearest is the known name with the fewest changes to the one written; the case
+// of letters doesn't count. "": none is known.
+func Nearest(written string, known []string) string {
 	best, fewest := "", -1
 	for _, name := range known {
-		if d := distance(strings.ToLower(written), name); fewest < 0 || d < fewest {
+		if d := distance(strings.ToLower(written), strings.ToLower(name)); fewest < 0 || d < fewest {
 			best, fewest = name, d
 		}
 	}
