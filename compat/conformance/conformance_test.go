@@ -27,6 +27,36 @@ func TestConformance(t *testing.T) {
 	suite.Run(t)
 }
 
+// Recordings beside those of testdata/ruby.
+func TestMoreRecordings(t *testing.T) {
+	t.Parallel()
+	suite, err := conformance.Open(filepath.Join("testdata", "more"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite.Run(t)
+}
+
+// A deviation that no recording shows can't be told from a mistake.
+func TestEveryDeviationShows(t *testing.T) {
+	t.Parallel()
+	shown := map[string]int{}
+	for _, dir := range []string{filepath.Join(root(t), "testdata", "ruby"), filepath.Join("testdata", "more")} {
+		suite, err := conformance.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, places := range suite.Deviations() {
+			shown[what] += places
+		}
+	}
+	for what, places := range shown {
+		if places == 0 {
+			t.Errorf("no recording shows: %s", what)
+		}
+	}
+}
+
 // root is the module's.
 func root(t *testing.T) string {
 	t.Helper()

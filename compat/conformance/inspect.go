@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,10 +50,15 @@ func read(ctx context.Context, client *resque.Client) (state, error) {
 	}
 	for i, name := range names {
 		e := s[name]
-		if e.Value, err = readValue(e.Type, values[i]); err != nil {
+		e.Value, err = readValue(e.Type, values[i])
+		switch {
+		case errors.Is(err, resque.ErrNil): // expired meanwhile
+			delete(s, name)
+		case err != nil:
 			return nil, fmt.Errorf("%s: %w", name, err)
+		default:
+			s[name] = e
 		}
-		s[name] = e
 	}
 	return s, nil
 }
@@ -92,7 +98,7 @@ func readCall(redisType, key string) resque.Call {
 
 func readValue(redisType string, reply any) (any, error) {
 	switch redisType {
-	case typeString:
+	case typeString, typeNone:
 		return resque.String(reply, nil)
 	case typeList:
 		return resque.Strings(reply, nil)

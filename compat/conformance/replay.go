@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/understudy/compat/ruby"
 	"example.com/understudy/resque"
 	"example.com/understudy/scheduler"
@@ -99,7 +97,7 @@ func (r *replayer) run(ctx context.Context) (steps int, findings []Finding, err 
 	}
 	defer func() { err = errors.Join(err, r.worker.Stop(context.WithoutCancel(ctx))) }()
 	want := r.scenario.Redis
-	findings, err = r.compare(ctx, want, 0, "", nil)
+	findings, err = r.compare(ctx, want, 0, nil, nil)
 	for i := range r.scenario.Steps {
 		if err != nil || len(findings) > 0 {
 			return i, findings, err
@@ -110,7 +108,7 @@ func (r *replayer) run(ctx context.Context) (steps int, findings []Finding, err 
 		}
 		r.reset(s.Outcome)
 		raised := r.step(ctx, s)
-		findings, err = r.compare(ctx, want, i+1, s.Do, r.compareStep(s, raised))
+		findings, err = r.compare(ctx, want, i+1, s, r.compareStep(s, raised))
 	}
 	return len(r.scenario.Steps), findings, err
 }
@@ -216,7 +214,15 @@ func (r *replayer) dirtyExit(ctx context.Context) error {
 // nothingToDo says that all of the worker's queues are empty: Ruby's worker then
 // reserves nothing, and is not unregistered either.
 func (r *replayer) nothingToDo(ctx context.Context) (bool, error) {
-	for _, queue := range r.scenario.Queues {
+	queues, err := resque.ParseQueueList(r.scenario.Queues...)
+	if err != nil {
+		return false, err
+	}
+	known, err := resque.Strings(r.client.Do(ctx, "SMEMBERS", r.client.Keys().Of("queues")))
+	if err != nil {
+		return false, err
+	}
+	for _, queue := range queues.Expand(known) {
 		n, err := resque.Int(r.client.Do(ctx, "LLEN", r.client.Keys().Of("queue:"+queue)))
 		if n > 0 || err != nil {
 			return false, err
@@ -273,22 +279,14 @@ func (r *replayer) compareStep(s *step, raised error) []difference {
 	defer r.mu.Unlock()
 	var found []difference
 	if now := r.clock.Now().Unix(); now != s.Now {
-		found = append(found, difference{"now", fmt.Sprintf("Ruby %d, ours %d", s.Now, now)})
+		found = append(found, difference{Field: fieldNow, Detail: fmt.Sprintf("Ruby %d, ours %d", s.Now, now)})
 	}
-	want := make([]string, len(s.Trace))
-	for i, e := range s.Trace {
-		want[i] = normal(string(e))
-	}
-	if diff := cmp.Diff(want, append([]string{}, r.trace...)); diff != "" {
-		found = append(found, difference{"trace", "(-Ruby +ours)\n" + diff})
-	}
-	if diff := cmp.Diff(s.During, r.during); diff != "" {
-		found = append(found, difference{"during", "(-Ruby +ours)\n" + diff})
-	}
+	found = differ(found, fieldTrace, traceOf(s), append([]string{}, r.trace...))
+	found = differ(found, fieldDuring, s.During, r.during)
 	// Which error a call answers is its own language's business; that it answers
 	// one is not.
 	if (s.Error != nil) != (raised != nil) {
-		found = append(found, difference{"error", fmt.Sprintf("Ruby %v, ours %v", s.Error, raised)})
+		found = append(found, difference{Field: fieldError, Detail: fmt.Sprintf("Ruby %v, ours %v", s.Error, raised)})
 	}
 	return found
 }
@@ -297,23 +295,27 @@ func (r *replayer) compareRefusal(refusal error) []Finding {
 	if (r.scenario.DefinitionError != nil) == (refusal != nil) {
 		return nil
 	}
-	return r.findings(0, "", []difference{{"definition_error", fmt.Sprintf("Ruby %v, ours %v", r.scenario.DefinitionError, refusal)}})
+	return r.findings(0, nil, []difference{{Field: fieldDefinition, Detail: fmt.Sprintf("Ruby %v, ours %v", r.scenario.DefinitionError, refusal)}})
 }
 
 // compare compares the whole state.
-func (r *replayer) compare(ctx context.Context, want state, step int, do string, found []difference) ([]Finding, error) {
+func (r *replayer) compare(ctx context.Context, want state, number int, s *step, found []difference) ([]Finding, error) {
 	got, err := read(ctx, r.client)
 	if err != nil {
 		return nil, err
 	}
 	found = append(found, compareStates(want.compared(), got.compared(), time.Since(r.began))...)
-	return r.findings(step, do, found), nil
+	return r.findings(number, s, found), nil
 }
 
-func (r *replayer) findings(step int, do string, found []difference) []Finding {
-	all := make([]Finding, len(found))
-	for i, d := range found {
-		all[i] = Finding{Case: r.scenario.Name, Step: step, Do: do, Field: d.Field, Detail: d.Detail}
+func (r *replayer) findings(number int, s *step, found []difference) []Finding {
+	var all []Finding
+	for _, d := range settle(place{step: s}, found) {
+		f := Finding{Case: r.scenario.Name, Step: number, Field: d.Field, Detail: d.Detail}
+		if s != nil {
+			f.Do = s.Do
+		}
+		all = append(all, f)
 	}
 	return all
 }

@@ -38,6 +38,7 @@ const (
 	typeSet    = "set"
 	typeZset   = "zset"
 	typeHash   = "hash"
+	typeNone   = "none" // what Redis answers for a key that isn't there
 )
 
 // valueOf answers an empty value of the Go type that a Redis type has here.

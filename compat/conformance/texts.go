@@ -19,12 +19,12 @@ import (
 func compareKeys(form ruby.InspectForm, row keyRow) []difference {
 	joined, err := ruby.Join([]byte(row.ArgsJSON), "-", form)
 	if err != nil {
-		return []difference{{"joined", err.Error()}}
+		return []difference{{Field: "joined", Detail: err.Error()}}
 	}
 	found := differ(nil, "joined", row.Joined, string(joined))
 	key, err := retryKey(form, "KeyJob", row.ArgsJSON)
 	if err != nil {
-		return append(found, difference{"key", err.Error()})
+		return append(found, difference{Field: "key", Detail: err.Error()})
 	}
 	found = differ(found, "key", row.Key, key)
 	var identifier *string
@@ -34,7 +34,7 @@ func compareKeys(form ruby.InspectForm, row keyRow) []difference {
 	found = differ(found, "identifier", row.Identifier, identifier)
 	namespaced, err := retryKey(form, "Billing::Send", row.ArgsJSON)
 	if err != nil {
-		return append(found, difference{"namespaced_key", err.Error()})
+		return append(found, difference{Field: "namespaced_key", Detail: err.Error()})
 	}
 	return differ(found, "namespaced_key", row.NamespacedKey, namespaced)
 }
@@ -58,16 +58,16 @@ func retryKey(form ruby.InspectForm, class, args string) (string, error) {
 func compareText(row textRow) []difference {
 	encoded, err := ruby.Reencode([]byte(row.Raw))
 	if err != nil {
-		return []difference{{"encoded", err.Error()}}
+		return []difference{{Field: "encoded", Detail: err.Error()}}
 	}
 	found := differ(nil, "encoded", row.Encoded, string(encoded))
 	_, args, err := resque.ParsePayload([]byte(row.Raw))
 	if err != nil {
-		return append(found, difference{"args_encoded", err.Error()})
+		return append(found, difference{Field: "args_encoded", Detail: err.Error()})
 	}
 	again, err := ruby.Reencode(args)
 	if err != nil {
-		return append(found, difference{"args_encoded", err.Error()})
+		return append(found, difference{Field: "args_encoded", Detail: err.Error()})
 	}
 	return differ(found, "args_encoded", asArguments(row.ArgsEncoded), string(again))
 }
@@ -93,31 +93,31 @@ const notUTF8 = `"not UTF-8"`
 func compareMalformed(row malformedRow) []difference {
 	raw, err := hex.DecodeString(row.RawHex)
 	if err != nil {
-		return []difference{{"raw_hex", err.Error()}}
+		return []difference{{Field: "raw_hex", Detail: err.Error()}}
 	}
 	if (row.Error == "") == (row.Decoded == nil) {
-		return []difference{{"error", "a row has either error or decoded"}}
+		return []difference{{Field: fieldError, Detail: "a row has either error or decoded"}}
 	}
 	_, _, jobErr := resque.ParsePayload(raw)
 	readErr := ruby.Check(raw)
 	if row.Error != "" {
 		if readErr == nil || jobErr == nil {
-			return []difference{{"error", fmt.Sprintf("Ruby %s; ours reads it: %t, as a job: %t", row.Error, readErr == nil, jobErr == nil)}}
+			return []difference{{Field: fieldError, Detail: fmt.Sprintf("Ruby %s; ours reads it: %t, as a job: %t", row.Error, readErr == nil, jobErr == nil)}}
 		}
 		return nil
 	}
 	var found []difference
 	switch encoded, err := ruby.Reencode(raw); {
 	case readErr != nil:
-		found = append(found, difference{"decoded", "Ruby reads it, ours: " + readErr.Error()})
+		found = append(found, difference{Field: "decoded", Detail: "Ruby reads it, ours: " + readErr.Error()})
 	case string(row.Decoded) == notUTF8 && errors.Is(err, ruby.ErrInvalidUTF8):
 	case err != nil:
-		found = append(found, difference{"decoded", err.Error()})
+		found = append(found, difference{Field: "decoded", Detail: err.Error()})
 	default:
 		found = differ(found, "decoded", normal(string(row.Decoded)), string(encoded))
 	}
 	if jobErr != nil {
-		found = append(found, difference{fieldJob, "Ruby takes it, ours: " + jobErr.Error()})
+		found = append(found, difference{Field: fieldJob, Detail: "Ruby takes it, ours: " + jobErr.Error()})
 	}
 	return found
 }
@@ -127,7 +127,7 @@ const fieldJob = "job"
 
 func differ[T any](found []difference, field string, want, got T) []difference {
 	if diff := cmp.Diff(want, got); diff != "" {
-		return append(found, difference{field, "(-Ruby +ours)\n" + diff})
+		return append(found, difference{Field: field, Detail: "(-Ruby +ours)\n" + diff, Got: got})
 	}
 	return found
 }
