@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -97,11 +99,9 @@ func faultRun(t *testing.T, kind func(t *testing.T) *redistest.Server, rule func
 	return b.keys(), p.Seen()[from:], count.runs
 }
 
-// Whatever reply is lost, and whichever call is carried out twice or late, the
-// state in the end is the same.
-func TestFaultsChangeNothing(t *testing.T) {
-	t.Parallel()
-	verdicts := map[string]redistest.Verdict{
+// verdicts are all the ways in which a call can go wrong.
+func verdicts() map[string]redistest.Verdict {
+	return map[string]redistest.Verdict{
 		"reply dropped":           redistest.DropReply,
 		"reply cut":               redistest.CutReply,
 		"request dropped":         redistest.DropRequest,
@@ -115,14 +115,20 @@ func TestFaultsChangeNothing(t *testing.T) {
 		"postponed by eight":      redistest.Postpone.After(8),
 		"postponed until the end": redistest.Postpone,
 	}
+}
+
+// Whatever reply is lost, and whichever call is carried out twice or late, the
+// state in the end is the same.
+func TestFaultsChangeNothing(t *testing.T) {
+	t.Parallel()
 	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
 		kind := func(t *testing.T) *redistest.Server { t.Helper(); return s.Sibling(t) }
 		want, requests, wantRuns := faultRun(t, kind, nil)
 		if len(requests) < 20 || len(want) < 8 {
 			t.Fatalf("the scene is too small: %d requests, state %v", len(requests), want)
 		}
-		for _, name := range slices.Sorted(maps.Keys(verdicts)) {
-			verdict := verdicts[name]
+		for _, name := range slices.Sorted(maps.Keys(verdicts())) {
+			verdict := verdicts()[name]
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				for i, request := range requests {
@@ -145,4 +151,151 @@ func TestFaultsChangeNothing(t *testing.T) {
 			})
 		}
 	})
+}
+
+// stopUnder stops a worker with three jobs in hand under a rule, and answers the
+// state that it leaves.
+func stopUnder(t *testing.T, s *redistest.Server, rule redistest.Rule) map[string]any {
+	t.Helper()
+	p := redistest.NewProxy(t, s.URL())
+	b := newBenchAt(t, s, p.URL())
+	s.Seed(map[string]any{
+		"queues": redistest.Set{"q"}, "resque-retry:Held:da4b9237bacccdf19c0760cab7aec4a8359010b0": "3",
+		"queue:q": redistest.List{`{"class":"Held","args":[1]}`, `{"class":"Held","args":[2]}`, `{"class":"Held","args":[3]}`, `{"class":"Held","args":[4]}`},
+	})
+	jobs := make(calls)
+	w := b.worker(func(c *resque.WorkerConfig) {
+		own(c)
+		c.Concurrency = 3
+		c.ShutdownTimeout = -1
+	}, nil)
+	if err := w.Handle("Held", jobs, retry.Policy{Limit: retry.Forever}); err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, w)
+	for range 3 {
+		one := jobs.next(t)
+		go func() {
+			<-one.ctx.Done()
+			one.answer <- context.Cause(one.ctx)
+		}()
+	}
+	p.SetRule(rule)
+	r.stop()
+	p.SetRule(nil)
+	p.ReleaseLate()
+	return b.keys()
+}
+
+func TestFaultsAtTheStopChangeNothing(t *testing.T) {
+	t.Parallel()
+	names := resque.ScriptNames()
+	for _, step := range []string{"HGETALL", "MGET", "give back", "finish", "leave"} {
+		for name, verdict := range verdicts() {
+			t.Run(step+" "+name, func(t *testing.T) {
+				t.Parallel()
+				redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+					hit := false
+					got := stopUnder(t, s, func(r redistest.Request) redistest.Verdict {
+						if hit || !(r.Args[0] == step || len(r.Args) > 1 && names[r.Args[1]] == step) {
+							return redistest.Pass
+						}
+						hit = true
+						return verdict
+					})
+					if !hit {
+						t.Fatal("the step never came")
+					}
+					want := map[string]any{
+						"queues": redistest.Set{"q"}, "resque-retry:Held:da4b9237bacccdf19c0760cab7aec4a8359010b0": "3",
+						"queue:q": redistest.List{`{"class":"Held","args":[1]}`, `{"class":"Held","args":[2]}`, `{"class":"Held","args":[3]}`, `{"class":"Held","args":[4]}`},
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Error(diff)
+					}
+					if workers := s.Get("workers"); workers != nil {
+						t.Errorf("workers are left: %v", workers)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A worker on a line where every thirtieth call or so goes wrong in some way
+// still runs and records each job once.
+func TestFaultyLine(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+				t.Parallel()
+				faultyLine(t, s.Sibling(t), seed)
+			})
+		}
+	})
+}
+
+func faultyLine(t *testing.T, s *redistest.Server, seed uint64) {
+	t.Helper()
+	const jobs = 600
+	var queue redistest.List
+	for i := range jobs {
+		queue = append(queue, fmt.Sprintf(`{"class":"%s","args":[%d]}`, []string{"Good", "Bad", "Counted", "Again"}[i%4], i))
+	}
+	s.Seed(map[string]any{"queue:q": queue})
+	p := redistest.NewProxy(t, s.URL())
+	b := newBenchAt(t, s, p.URL())
+	runs := &runCount{runs: map[string]int{}}
+	w := b.worker(func(c *resque.WorkerConfig) {
+		own(c)
+		c.Concurrency = 10
+		c.Interval = 10 * time.Millisecond
+		c.Failures = failure.SuppressRetries(failure.List{})
+	}, nil)
+	for class, h := range map[string]resque.HandlerFunc{"Good": good, "Bad": bad, "Counted": good, "Again": bad} {
+		counted := resque.HandlerFunc(func(ctx context.Context, job *resque.Job) error {
+			runs.add(fmt.Sprintf("%s %s %d", class, job.Args, job.Attempt))
+			return h(ctx, job)
+		})
+		var options []resque.HandleOption
+		if class == "Counted" || class == "Again" {
+			options = append(options, retry.Policy{})
+		}
+		if err := w.Handle(class, counted, options...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	random := rand.New(rand.NewPCG(seed, 0))
+	all := slices.Sorted(maps.Keys(verdicts()))
+	p.SetRule(func(redistest.Request) redistest.Verdict {
+		if random.IntN(30) > 0 {
+			return redistest.Pass
+		}
+		return verdicts()[all[random.IntN(len(all))]]
+	})
+	r := run(t, w)
+	const total = jobs + jobs/4 // each Again runs twice
+	eventually(t, "all are recorded", func() bool { return s.Get("stat:processed") == fmt.Sprint(total) })
+	r.stop()
+	p.SetRule(nil)
+	p.ReleaseLate()
+	want := map[string]any{"stat:processed": fmt.Sprint(total), "stat:failed": fmt.Sprint(3 * jobs / 4), "queues": redistest.Set{"q"}}
+	got := b.keys()
+	records, _ := got["failed"].(redistest.List)
+	delete(got, "failed")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(records) != jobs/2 {
+		t.Errorf("%d failure records, want %d", len(records), jobs/2)
+	}
+	if len(runs.runs) != total {
+		t.Errorf("%d different runs, want %d", len(runs.runs), total)
+	}
+	for run, times := range runs.runs {
+		if times != 1 {
+			t.Errorf("%s ran %d times", run, times)
+		}
+	}
 }

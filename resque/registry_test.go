@@ -147,8 +147,7 @@ func TestTakenForDead(t *testing.T) {
 			t.Fatal(err)
 		}
 		one := jobs.next(t)
-		id := one.job.WorkerID
-		s.Do("HSET", s.Key("understudy:runs:"+id[:strings.LastIndex(id, "-")]), "closed", "1")
+		closeProcess(s, one.job.WorkerID)
 		<-one.ctx.Done()
 		if !errors.Is(context.Cause(one.ctx), resque.ErrRunLost) {
 			t.Errorf("the cause is %v", context.Cause(one.ctx))
@@ -261,6 +260,68 @@ func TestPruningByRubysRules(t *testing.T) {
 		workers, _ := s.Get("workers").(redistest.Set)
 		if diff := cmp.Diff(redistest.Set{"alive:2:q", "host:1:q", "host:2:q", "silent:3:q", "x.go:4-ab-0:q"}, workers); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// closeProcess does what recovery does first to a process that it takes for dead.
+func closeProcess(s *redistest.Server, id string) {
+	s.Do("HSET", s.Key("understudy:runs:"+id[:strings.LastIndex(id, "-")]), "closed", "1")
+}
+
+// What a run does after its process was closed is not recorded.
+func TestRevokedRunWritesNothing(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		b := newBench(t, s)
+		w := b.worker(func(c *resque.WorkerConfig) { c.WorkerID = nil }, map[string]resque.Handler{
+			"Good": resque.HandlerFunc(func(_ context.Context, job *resque.Job) error {
+				closeProcess(s, job.WorkerID)
+				return nil
+			}),
+		})
+		b.start(w)
+		if err := b.client.Enqueue(t.Context(), "q", "Good"); err != nil {
+			t.Fatal(err)
+		}
+		b.steps(w, 1)
+		if processed := s.Get("stat:processed"); processed != nil {
+			t.Errorf("stat:processed is %v", processed)
+		}
+	})
+}
+
+// A closed process takes and begins nothing more; the worker goes on under a new
+// name.
+func TestClosedProcessTakesNothing(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		b := newBench(t, s)
+		var ids []string
+		w := b.worker(func(c *resque.WorkerConfig) { c.WorkerID = nil }, map[string]resque.Handler{
+			"Good": resque.HandlerFunc(func(_ context.Context, job *resque.Job) error {
+				ids = append(ids, job.WorkerID)
+				return nil
+			}),
+		})
+		b.start(w)
+		for i := range 2 {
+			if err := b.client.Enqueue(t.Context(), "q", "Good", i); err != nil {
+				t.Fatal(err)
+			}
+			for {
+				worked, err := w.Step(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if worked {
+					break
+				}
+			}
+			closeProcess(s, ids[i])
+		}
+		if ids[0] == ids[1] || s.Get("stat:processed") != "2" {
+			t.Errorf("ids %v, stat:processed %v", ids, s.Get("stat:processed"))
 		}
 	})
 }

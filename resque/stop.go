@@ -87,6 +87,10 @@ func (d *dispatcher) release(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
+		if errors.Is(err, errTakenForDead) {
+			d.log.WarnContext(ctx, "this process was taken for dead before it stopped; its jobs were given back", "process", d.process)
+			return nil
+		}
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
 		}
@@ -99,7 +103,10 @@ func (d *dispatcher) release(ctx context.Context) error {
 	}
 }
 
-var errUnfinished = errors.New("a run is unfinished")
+var (
+	errUnfinished   = errors.New("a run is unfinished")
+	errTakenForDead = errors.New("the process was closed by recovery, which gives back and unregisters")
+)
 
 func (d *dispatcher) tryRelease(ctx context.Context) error {
 	if d.count(finished) > 0 && !d.lost && !d.closed { // what is done is recorded, if that still can be
@@ -219,7 +226,11 @@ func (d *dispatcher) unfinished(ctx context.Context) ([]owed, error) {
 	}
 	var runs []owed
 	for i := 0; i+1 < len(pairs); i += 2 {
-		number, err := strconv.Atoi(text(pairs[i]))
+		name := text(pairs[i])
+		if name == "closed" && text(pairs[i+1]) != "stop" {
+			return nil, errTakenForDead
+		}
+		number, err := strconv.Atoi(name)
 		if err != nil || number >= len(d.slots) {
 			continue // closed, probe
 		}
@@ -229,7 +240,7 @@ func (d *dispatcher) unfinished(ctx context.Context) ([]owed, error) {
 			continue
 		}
 		runs = append(runs, owed{
-			slot: text(pairs[i]), stored: stored, field: f, hand: d.keys.Of(handKey(d.slots[number].id)),
+			slot: name, stored: stored, field: f, hand: d.keys.Of(handKey(d.slots[number].id)),
 		})
 	}
 	slices.SortFunc(runs, func(a, b owed) int { return cmp.Compare(b.field.token, a.field.token) })
@@ -266,14 +277,15 @@ func (d *dispatcher) readHands(ctx context.Context, runs []owed) error {
 //	KEYS 1 runs of the process
 //
 // It answers 1, or 0 while a run is reserved or begun. What is closed is
-// remembered for 24 h, so that late calls of the process do nothing.
+// remembered for 24 h, so that late calls of the process do nothing; the value
+// tells that the process did it itself.
 const finishLua = `
 if redis.call('HEXISTS', KEYS[1], 'closed') == 0 then
   for slot, field in ipairs(redis.call('HVALS', KEYS[1])) do
     if string.match(field, '^%d+ [ob]') then return 0 end
   end
 end
-redis.call('HSET', KEYS[1], 'closed', '1')
+redis.call('HSET', KEYS[1], 'closed', 'stop')
 redis.call('EXPIRE', KEYS[1], 86400)
 return 1
 `
