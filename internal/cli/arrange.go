@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"example.com/understudy/internal/spelling"
+)
+
+// arrange puts a command line in the order that the parser wants: the command,
+// its options, "--", its arguments. Options may come in any order, before the
+// command too; -- ends them; a number with a minus is an argument.
+func arrange(args []string, commands []*cli.Command) ([]string, error) {
+	a := arranger{commands: commands, args: args}
+	if len(args) > 0 && args[0] == "help" {
+		a.args, a.options = args[1:], []string{"--help"}
+	}
+	for len(a.args) > 0 {
+		if err := a.next(); err != nil {
+			return nil, err
+		}
+	}
+	return a.line()
+}
+
+type arranger struct {
+	commands  []*cli.Command
+	args      []string // what is left
+	words     []string // the command and its arguments
+	options   []string
+	mentioned []string // the names of the options
+}
+
+func (a *arranger) next() error {
+	arg := a.args[0]
+	a.args = a.args[1:]
+	switch {
+	case arg == "--":
+		a.words = append(a.words, a.args...)
+		a.args = nil
+		return nil
+	case !isOption(arg):
+		a.words = append(a.words, arg)
+		return nil
+	}
+	name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	a.mentioned = append(a.mentioned, name)
+	a.options = append(a.options, arg)
+	if hasValue || !a.takesValue(name) {
+		return nil
+	}
+	if len(a.args) == 0 || a.isKnown(a.args[0]) {
+		return refuse(binary+" "+a.command()+" --help", "--%s needs a value behind it", name)
+	}
+	a.options = append(a.options, a.args[0])
+	a.args = a.args[1:]
+	return nil
+}
+
+// isOption tells an option from an argument: -5 and - are arguments.
+func isOption(arg string) bool {
+	return len(arg) > 1 && arg[0] == '-' && !strings.ContainsRune("0123456789.", rune(arg[1]))
+}
+
+// command is the command's name as far as it is known yet.
+func (a *arranger) command() string {
+	if len(a.words) == 0 {
+		return "work"
+	}
+	return a.words[0]
+}
+
+// isKnown tells whether a text is an option of some command.
+func (a *arranger) isKnown(text string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+	return strings.HasPrefix(text, "--") && slices.Contains(optionNames(a.commands), name)
+}
+
+func (a *arranger) takesValue(name string) bool {
+	for _, c := range a.commands {
+		for _, f := range c.Flags {
+			if documented, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) {
+				return documented.TakesValue()
+			}
+		}
+	}
+	return false
+}
+
+// optionNames lists the options of some commands.
+func optionNames(commands []*cli.Command) []string {
+	names := []string{"version"}
+	for _, c := range commands {
+		for _, f := range c.Flags {
+			names = append(names, f.Names()...)
+		}
+	}
+	return names
+}
+
+// line is the command line in its new order; what doesn't fit is refused.
+func (a *arranger) line() ([]string, error) {
+	if len(a.words) == 0 {
+		if slices.Contains(a.mentioned, "version") {
+			return []string{"version"}, nil
+		}
+		if err := a.checkOptions(binary, a.commands); err != nil {
+			return nil, err
+		}
+		return []string{"--help"}, nil
+	}
+	names := make([]string, 0, len(a.commands))
+	for _, c := range a.commands {
+		names = append(names, c.Name)
+	}
+	i := slices.Index(names, a.words[0])
+	if i < 0 {
+		// What looks like the command may be the value of a misspelt option.
+		if err := a.checkOptions(binary, a.commands); err != nil {
+			return nil, err
+		}
+		near := spelling.Nearest(a.words[0], names)
+		return nil, refuse(binary+" "+near+" --help", "unknown command %s: did you mean %s?", a.words[0], near)
+	}
+	if err := a.checkOptions(binary+" "+names[i], a.commands[i:i+1]); err != nil {
+		return nil, err
+	}
+	line := append([]string{names[i]}, a.options...)
+	return append(append(line, "--"), a.words[1:]...), nil
+}
+
+func (a *arranger) checkOptions(command string, commands []*cli.Command) error {
+	known := optionNames(commands)
+	for _, name := range a.mentioned {
+		if slices.Contains(known, name) {
+			continue
+		}
+		return refuse(command+" --help", "unknown option --%s: did you mean --%s? (What begins with - but is an argument goes behind --.)",
+			name, spelling.Nearest(name, known))
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+// Package cli is the command understudy: one command a file. It is the only
+// place where the packages of the library meet, and where signals and the
+// environment are read.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Environment is what a run of the command sees of the world.
+type Environment struct {
+	// Args are the arguments, without the program's name.
+	Args []string
+	// Stdout gets results, Stderr everything else.
+	Stdout, Stderr io.Writer
+	// LookupEnv reads an environment variable. nil: there is none.
+	LookupEnv func(name string) (value string, ok bool)
+	// Notify relays signals, as signal.Notify does; stop ends that. nil: those
+	// of the process.
+	Notify func(to chan<- os.Signal, signals ...os.Signal) (stop func())
+}
+
+// The numbers that the command ends with.
+const (
+	exitOK      = 0
+	exitFailed  = 1 // it was tried, and went wrong
+	exitRefused = 2 // it was not tried: the command line, the environment or a file is wrong
+)
+
+// Main runs the command and answers the number to exit with.
+func Main(ctx context.Context, env Environment) int {
+	var mu sync.Mutex
+	a := &app{
+		stdout: &lockedWriter{mu: &mu, to: env.Stdout}, stderr: &lockedWriter{mu: &mu, to: env.Stderr},
+		screen: isTerminal(env.Stdout), lookupEnv: env.LookupEnv, notify: env.Notify,
+	}
+	if a.lookupEnv == nil {
+		a.lookupEnv = func(string) (string, bool) { return "", false }
+	}
+	if a.notify == nil {
+		a.notify = func(to chan<- os.Signal, signals ...os.Signal) func() {
+			signal.Notify(to, signals...)
+			return func() { signal.Stop(to) }
+		}
+	}
+	return a.exit(a.run(ctx, env.Args))
+}
+
+type app struct {
+	stdout, stderr io.Writer
+	screen         bool // stdout is a terminal
+	lookupEnv      func(string) (string, bool)
+	notify         func(chan<- os.Signal, ...os.Signal) func()
+}
+
+func (a *app) run(ctx context.Context, args []string) error {
+	commands := a.commands()
+	argv, err := arrange(args, commands)
+	if err != nil {
+		return err
+	}
+	main := &cli.App{
+		Name:            binary,
+		Usage:           "work the queues of Ruby's Resque in Go, with the retries of resque-retry",
+		UsageText:       binary + " COMMAND [arguments] [options]",
+		Description:     appHelp,
+		Commands:        commands,
+		Flags:           []cli.Flag{helpFlag()},
+		HideHelp:        true,
+		HideHelpCommand: true,
+		HideVersion:     true,
+		Writer:          a.stdout,
+		ErrWriter:       a.stderr,
+		ExitErrHandler:  func(*cli.Context, error) {},
+		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return refuse(binary+" --help", "%v", err) },
+	}
+	return main.RunContext(ctx, append([]string{binary}, argv...))
+}
+
+func (a *app) commands() []*cli.Command {
+	list := []*cli.Command{a.work(), a.enqueue(), a.scheduler(), a.demo(), a.version()}
+	for _, c := range list {
+		c.HideHelp, c.HideHelpCommand = true, true
+		c.Flags = append(c.Flags, helpFlag())
+		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
+			return refuse(binary+" "+c.Name+" --help", "%v", err)
+		}
+	}
+	return list
+}
+
+// helpFlag is one of our own: the parser's is shared by all its users, who write
+// to it.
+func helpFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "tell about this command"}
+}
+
+const binary = "understudy"
+
+const appHelp = `See it at work:         understudy demo
+Work with programs:     understudy work --queues mt_messages --jobs jobs.yml
+Enqueue a job:          understudy enqueue DeliverSMS 7 +4912345 hello --queue mt_messages
+Move delayed jobs:      understudy scheduler
+More about a command:   understudy work --help
+
+Options may stand anywhere, -- ends them. Ruby's variables (REDIS_URL, QUEUES,
+COUNT, INTERVAL, …) are read where no option is given.`
+
+// refusal is a command line that isn't tried.
+type refusal struct {
+	reason string
+	try    string // a line that works
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+// refuse makes a refusal; try is a line that works.
+func refuse(try, format string, args ...any) error {
+	return &refusal{reason: fmt.Sprintf(format, args...), try: try}
+}
+
+// exit tells of an error and answers the number to exit with.
+func (a *app) exit(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	text := binary + ": " + strings.TrimPrefix(err.Error(), "resque: ") + "\n"
+	number := exitFailed
+	if r, ok := errors.AsType[*refusal](err); ok {
+		number = exitRefused
+		text += "try: " + r.try + "\n"
+	}
+	_, _ = io.WriteString(a.stderr, text) // there is no other place to complain at
+	return number
+}
+
+// lockedWriter keeps the writes of several goroutines apart.
+type lockedWriter struct {
+	mu *sync.Mutex
+	to io.Writer
+}
+
+func (w *lockedWriter) Write(data []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(data)
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"io"
+	"time"
+)
+
+// Arrange is arrange for the real commands.
+func Arrange(args []string) ([]string, error) { return arrange(args, (&app{}).commands()) }
+
+// ReadMoment is readMoment.
+var ReadMoment = readMoment
+
+// VersionOf is versionOf.
+var VersionOf = versionOf
+
+// Board is the demo's view.
+type Board = board
+
+// NewBoard makes a view.
+func NewBoard(out io.Writer, screen bool) *Board { return newBoard(out, screen) }
+
+// The methods of the view.
+var (
+	BoardTitle  = (*board).title
+	BoardBegin  = (*board).begin
+	BoardWatch  = (*board).watch
+	BoardFailed = (*board).failed
+	BoardDraw   = func(b *board, now time.Time) { b.draw(now) }
+	BoardEnd    = (*board).end
+)

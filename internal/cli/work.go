@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"example.com/understudy/failure"
+	"example.com/understudy/internal/jobsfile"
+	"example.com/understudy/internal/program"
+	"example.com/understudy/resque"
+)
+
+const workHelp = `Takes jobs from the queues and performs them with the programs of a jobs file:
+
+` + jobsfile.Example + `
+
+A program gets the job on standard input and RESQUE_CLASS, RESQUE_QUEUE,
+RESQUE_ATTEMPT and RESQUE_WORKER in its environment. Exit status 0 is success;
+else its last line on standard error is the error.
+
+Examples:
+   understudy work --queues mt_messages --jobs jobs.yml
+   understudy work --queues 'critical,*,!slow' --jobs jobs.yml --concurrency 25
+   understudy work --queues high=2,low=1 --jobs jobs.yml     by weight, not strictly
+   understudy work --queues '*' --jobs jobs.yml --until-empty
+   QUEUES=high,low COUNT=5 VERBOSE=1 understudy work --jobs jobs.yml
+
+TERM and INT finish the running jobs within 15 s and give the rest back to their
+queues; QUIT waits for them without limit.`
+
+func (a *app) work() *cli.Command {
+	return &cli.Command{
+		Name:        "work",
+		Usage:       "perform jobs with the programs of a jobs file",
+		UsageText:   binary + " work --queues LIST --jobs FILE [options]",
+		Description: workHelp,
+		Flags: append(append(redisFlags(),
+			&cli.StringFlag{Name: "queues", Usage: "`LIST` of queues by priority, with patterns (mail_*), exceptions (!slow) and weights (high=2) [$QUEUES, $QUEUE]"},
+			&cli.StringFlag{Name: "jobs", Usage: "`FILE` that says how to perform which class"},
+			&cli.StringFlag{Name: "concurrency", Usage: "`NUMBER` of jobs at a time [$COUNT] (default: 10)"},
+			&cli.StringFlag{Name: "interval", Usage: "`TIME` between looks at the queues, where Redis can't tell of changes; 0 is --until-empty, as in Ruby [$INTERVAL] (default: 5)"},
+			&cli.StringFlag{Name: "failures", Usage: "where failures go, list or per-queue [$FAILURE_BACKEND: redis or redis_multi_queue] (default: list)"},
+			&cli.BoolFlag{Name: "no-suppress", Usage: "record each failure, also while a retry is pending"},
+			&cli.BoolFlag{Name: "until-empty", Usage: "end when no job is left that is due; due delayed jobs are moved to their queues"},
+			&cli.StringFlag{Name: "pidfile", Usage: "`FILE` that gets the process id [$PIDFILE]"},
+		), logFlags()...),
+		Action: func(c *cli.Context) error { return a.runWork(c.Context, a.settings(c)) },
+	}
+}
+
+// workPlan is what a work command was asked to do.
+type workPlan struct {
+	config     resque.WorkerConfig
+	jobs       *jobsfile.File
+	untilEmpty bool
+	address    string
+}
+
+func (a *app) runWork(ctx context.Context, s settings) (err error) {
+	if s.c.NArg() > 0 {
+		return refuse(s.line(""), "work takes no arguments, but got %q: queues are named by --queues", s.c.Args().First())
+	}
+	log := a.logger(s)
+	plan, err := a.planWork(s, log)
+	if err != nil {
+		return err
+	}
+	client, err := a.connect(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	worker, err := a.worker(client, plan, log)
+	if err != nil {
+		return err
+	}
+	if err := s.writePIDFile(); err != nil {
+		return err
+	}
+	queues, _ := resque.ParseQueueList(plan.config.Queues...) // was read once
+	a.say("working %s on %s (stop: Ctrl-C)", queues.IDText(), shownURL(plan.address))
+	stopped, done := a.untilStopped(ctx, worker.Drain)
+	defer done()
+	if !plan.untilEmpty {
+		return unlessStopped(stopped, worker.Run(stopped))
+	}
+	return workUntilEmpty(stopped, worker, emptiness{client: client, queues: queues, log: log, lockPrefix: s.env(lockPrefixVariable)})
+}
+
+// planWork reads and checks all that the command was given.
+func (a *app) planWork(s settings, log *slog.Logger) (plan workPlan, err error) {
+	plan.config.Logger = log
+	if plan.config.Queues, err = s.queues(); err != nil {
+		return plan, err
+	}
+	if plan.jobs, err = s.readJobs(); err != nil {
+		return plan, err
+	}
+	if plan.config.Concurrency, err = s.count("concurrency", "COUNT"); err != nil {
+		return plan, err
+	}
+	interval, set, err := s.duration("interval", "INTERVAL")
+	if err != nil {
+		return plan, err
+	}
+	plan.config.Interval = interval
+	plan.untilEmpty = s.on("until-empty") || set && interval == 0
+	if plan.untilEmpty {
+		plan.config.Interval = emptyInterval
+	}
+	if plan.config.Failures, err = s.failures(); err != nil {
+		return plan, err
+	}
+	plan.address, err = s.redisURL()
+	return plan, err
+}
+
+func (s settings) queues() ([]string, error) {
+	text, source := s.text("queues", "QUEUES", "QUEUE")
+	if source == "" {
+		return nil, refuse(s.line(""), "no queues: name them by --queues (or QUEUES), such as high,low, or * for all")
+	}
+	if _, err := resque.ParseQueueList(text); err != nil {
+		return nil, refuse(s.line(""), "%s: %v", source, withoutPrefix(err))
+	}
+	return []string{text}, nil
+}
+
+// readJobs reads the jobs file and finds its programs.
+func (s settings) readJobs() (*jobsfile.File, error) {
+	path, _ := s.text("jobs")
+	if path == "" {
+		return nil, refuse(s.line(""), "no handlers, so every job would fail: say in a jobs file which program performs which class\n%s", jobsfile.Example)
+	}
+	file, err := jobsfile.Read(path)
+	if err == nil {
+		err = file.Locate()
+	}
+	if err != nil {
+		return nil, refuse(s.line(""), "%v", err)
+	}
+	return file, nil
+}
+
+// failures is where failed jobs are recorded.
+func (s settings) failures() (resque.FailureBackend, error) {
+	text, source := s.text("failures", "FAILURE_BACKEND")
+	words := map[string]resque.FailureBackend{"list": failure.List{}, "per-queue": failure.ListPerQueue{}}
+	if source != "--failures" {
+		words = map[string]resque.FailureBackend{"redis": failure.List{}, "redis_multi_queue": failure.ListPerQueue{}, "": failure.List{}}
+	}
+	backend, ok := words[text]
+	switch {
+	case !ok && source == "--failures":
+		return nil, refuse(s.line("--failures per-queue"), "--failures is %q: write list or per-queue", text)
+	case !ok:
+		return nil, refuse(s.line("--failures per-queue"), "%s is %q: write redis or redis_multi_queue", source, text)
+	case s.on("no-suppress"):
+		return backend, nil
+	}
+	return failure.SuppressRetries(backend), nil
+}
+
+// writePIDFile writes the process id where Ruby's PIDFILE wants it.
+func (s settings) writePIDFile() error {
+	path, source := s.text("pidfile", "PIDFILE")
+	if source == "" {
+		return nil
+	}
+	const readable = 0o644
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), readable); err != nil {
+		return fmt.Errorf("%s: %w", source, err)
+	}
+	return nil
+}
+
+// worker makes the worker with a handler for each class of the jobs file.
+func (a *app) worker(client *resque.Client, plan workPlan, log *slog.Logger) (*resque.Worker, error) {
+	worker, err := resque.NewWorker(client, plan.config)
+	if err != nil {
+		return nil, err
+	}
+	for _, job := range plan.jobs.Jobs {
+		options := []resque.HandleOption{resque.Queue(job.Queue), resque.Timeout(job.Timeout)}
+		if job.Retry != nil {
+			policy := *job.Retry
+			policy.Logger = log
+			options = append(options, policy)
+		}
+		handler := &program.Handler{Command: job.Exec, Output: a.stderr}
+		if err := worker.Handle(job.Class, handler, options...); err != nil {
+			return nil, err
+		}
+	}
+	return worker, nil
+}
+
+// emptyInterval is short: --until-empty is for batches, and Redis may not be
+// able to tell of changes.
+const emptyInterval = 100 * time.Millisecond
