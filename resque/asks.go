@@ -2,6 +2,7 @@ package resque
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 func (d *dispatcher) addAsks(f *flush, now time.Time) {
 	looks := d.looks(now)
 	var asks []ask
-	for _, s := range d.slots {
+	for _, s := range d.asking() {
 		if s.asked == 0 {
 			free := s.state == idle || s.state == finished && s.run.refused == 0 && s.run.outcome.sleep <= 0
 			if !looks || !free {
@@ -42,6 +43,14 @@ func (d *dispatcher) addAsks(f *flush, now time.Time) {
 			return nil
 		})
 	}
+}
+
+// asking are the slots that may ask: all, but in Step, where one works.
+func (d *dispatcher) asking() []*slot {
+	if d.single {
+		return d.slots[:1]
+	}
+	return d.slots
 }
 
 // looking adds up what the reserve calls of one flush answered.
@@ -121,7 +130,7 @@ func (d *dispatcher) addWatch(f *flush, queues []string) (armed bool) {
 	if d.want.armed {
 		return true
 	}
-	if !d.want.dry || len(queues) == 0 {
+	if !d.want.dry {
 		return false
 	}
 	keys := make([]string, 0, len(queues)+1)
@@ -129,7 +138,9 @@ func (d *dispatcher) addWatch(f *flush, queues []string) (armed bool) {
 		keys = append(keys, d.keys.Of(queueKey(queue)))
 	}
 	keys = append(keys, d.keys.Of(keyPauseAll))
-	f.add(Call{Command: "EXISTS", Keys: keys}, func(any) error { return nil })
+	nothing := func(any) error { return nil }
+	f.add(watchNext(), nothing)
+	f.add(Call{Command: "EXISTS", Keys: keys}, nothing)
 	return true
 }
 
@@ -140,10 +151,17 @@ func (d *dispatcher) readQueueNames(ctx context.Context, now time.Time) error {
 	if !d.w.queues.Dynamic() || !d.looks(now) || !d.want.stale && now.Before(d.want.lookAt) {
 		return nil
 	}
-	reply, err := d.one(ctx, Call{Command: "SMEMBERS", Keys: []string{d.keys.Of(keyQueues)}})
-	names, err := Strings(reply, err)
+	read := []Call{{Command: "SMEMBERS", Keys: []string{d.keys.Of(keyQueues)}}}
+	if d.track.ready() {
+		read = slices.Insert(read, 0, watchNext())
+	}
+	replies, err := d.send(ctx, read)
 	if err != nil {
 		return err
+	}
+	names, err := Strings(replies[len(replies)-1], nil)
+	if err != nil {
+		return fmt.Errorf("resque: reading the set of queues: %w", err)
 	}
 	slices.SortFunc(names, strings.Compare)
 	d.want.names, d.want.stale = names, false

@@ -48,6 +48,7 @@ type dispatcher struct {
 	cancel  context.CancelFunc // ends perform
 
 	fetching           bool
+	single             bool // Step: only the first slot works
 	want               appetite
 	renewAt            time.Time // when the lease is to be renewed
 	beaten             time.Time // last heartbeat
@@ -328,6 +329,7 @@ func (d *dispatcher) poke() {
 // step is one job on the first slot: flush until it is recorded.
 func (d *dispatcher) step(ctx context.Context) (worked bool, err error) {
 	s := d.slots[0]
+	d.single = true
 	if s.state == stuck {
 		return false, errors.New("resque: the worker abandoned a job: bury it, and make a new worker")
 	}
@@ -400,10 +402,10 @@ func (d *dispatcher) drop() {
 }
 
 // outage logs once per change whether Redis answers, and grows the waits.
-type outage struct {
-	failed int
-	back   backoff
-}
+type outage struct{ failed int }
+
+// outageMost bounds the waits, so that work resumes within 3 s of Redis' return.
+const outageMost = 2 * time.Second
 
 func (o *outage) note(log *slog.Logger, err error) {
 	switch {
@@ -419,7 +421,7 @@ func (o *outage) note(log *slog.Logger, err error) {
 	}
 }
 
-func (o *outage) wait() time.Duration { return o.back.next(o.failed) }
+func (o *outage) wait() time.Duration { return backoff{most: outageMost}.next(o.failed) }
 
 var errProtocol = errors.New("resque: Redis answered what the protocol doesn't know")
 

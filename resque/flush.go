@@ -242,7 +242,7 @@ func (d *dispatcher) begun(r *run, answer begun) {
 		r.job.Attempt = answer.attempt
 		d.launch(r)
 	case "error":
-		r.counterErr = &RedisError{Code: "ERR", Message: answer.reason}
+		r.counterErr = counterError{answer.reason}
 		r.counter = Counter{}
 		d.launch(r)
 	case "lost":

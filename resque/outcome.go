@@ -29,6 +29,13 @@ type nameError struct{ class string }
 func (e nameError) Error() string         { return "uninitialized constant " + e.class }
 func (e nameError) ExceptionName() string { return "NameError" }
 
+// counterError says why a retry counter can't be counted; in Ruby Redis' own
+// error would say it.
+type counterError struct{ reason string }
+
+func (e counterError) Error() string         { return e.reason }
+func (e counterError) ExceptionName() string { return "Redis::CommandError" }
+
 // malformedError says why a queue's element is no job.
 type malformedError struct{ reason error }
 

@@ -376,3 +376,49 @@ func TestMalformedAmongGood(t *testing.T) {
 		}
 	})
 }
+
+// An idle worker is quiet, whatever its queues: nothing that it does itself wakes
+// it. A loop would send thousands of commands in the time of a hundred marks.
+func TestIdleIsQuiet(t *testing.T) {
+	t.Parallel()
+	for name, queues := range map[string][]string{"names": {"q", "low"}, "a pattern": {"*"}, "a pattern without a match": {"nothing_*"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.NewOwn(t)
+			p := redistest.NewProxy(t, s.URL())
+			b := newBenchAt(t, s, p.URL())
+			s.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[]}`}, "queues": redistest.Set{"q"}})
+			w := b.worker(func(c *resque.WorkerConfig) { own(c); c.Interval = time.Hour; c.Queues = queues },
+				map[string]resque.Handler{"Good": resque.HandlerFunc(good)})
+			run(t, w)
+			eventually(t, "the worker registers", func() bool { return s.Get("workers") != nil })
+			if queues[0] != "nothing_*" {
+				eventually(t, "the job is done", func() bool { return s.Get("stat:processed") == "1" })
+			}
+			before := len(p.Seen())
+			for range 100 { // each a round trip of its own, through the worker's server
+				s.Do("PING")
+			}
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-t.Context().Done():
+			}
+			if sent := len(p.Seen()) - before; sent > 30 {
+				t.Errorf("an idle worker sent %d commands in a moment", sent)
+			}
+		})
+	}
+}
+
+func TestStepTakesOneJob(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, redistest.New(t))
+	b.server.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[1]}`, `{"class":"Good","args":[2]}`}})
+	w := b.worker(func(c *resque.WorkerConfig) { c.WorkerID = nil; c.Concurrency = 3 }, map[string]resque.Handler{"Good": resque.HandlerFunc(good)})
+	b.start(w)
+	b.steps(w, 1)
+	if left := b.server.Get("queue:q"); cmp.Diff(redistest.List{`{"class":"Good","args":[2]}`}, left) != "" {
+		t.Errorf("left in the queue: %v", left)
+	}
+	b.steps(w, 1)
+}

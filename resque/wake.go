@@ -9,7 +9,9 @@ import (
 )
 
 // tracker hears from Redis that a queue changed (CLIENT TRACKING, redirected to
-// a connection that subscribes). A nil tracker is one that hears nothing.
+// a connection that subscribes). Redis watches only what is read right behind a
+// watchNext (OPTIN): else the keys that the scripts read, and write, would wake
+// the worker that wrote them. A nil tracker is one that hears nothing.
 type tracker struct {
 	client *Client
 	log    *slog.Logger
@@ -54,6 +56,9 @@ func (d *dispatcher) mendTracking(ctx context.Context, now time.Time) {
 	d.track.attach(ctx, d.conn)
 }
 
+// watchNext makes Redis watch the keys that the next command reads.
+func watchNext() Call { return Call{Command: "CLIENT", Args: []any{"CACHING", "YES"}} }
+
 // changes is signalled when a watched key changed, or may have.
 func (t *tracker) changes() <-chan struct{} {
 	if t == nil {
@@ -77,7 +82,7 @@ func (t *tracker) attach(ctx context.Context, reader *conn) {
 	t.on.Store(false)
 	id, err := t.subscriber(ctx)
 	if err == nil {
-		_, err = reader.do(ctx, "CLIENT", "TRACKING", "ON", "REDIRECT", id)
+		_, err = reader.do(ctx, "CLIENT", "TRACKING", "ON", "REDIRECT", id, "OPTIN")
 	}
 	if err != nil {
 		t.unable = ErrorCode(err) == "ERR" // an unknown command: Redis never can
