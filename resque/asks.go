@@ -93,7 +93,7 @@ func (d *dispatcher) take(g *grant) {
 	s.last = g.ask.token
 	r := d.w.newRun(s, g)
 	s.run = r
-	if r.starts() && r.counter.Key != "" {
+	if r.starts() && (r.counter.Key != "" || r.rewrites()) {
 		s.state = reserved
 		return
 	}

@@ -120,7 +120,7 @@ func (w *Worker) tryBury(ctx context.Context, id string, cause func(class string
 
 // deadRun is the run in the hand of a dead worker, of whatever language.
 func (w *Worker) deadRun(id string, hand []byte) *run {
-	g := &grant{verdict: "held", text: true}
+	g := &grant{verdict: "held", wrapped: true}
 	var err error
 	if g.queue, g.element, err = foreignHand(hand); err != nil {
 		g.element = hand
@@ -143,10 +143,6 @@ func foreignHand(hand []byte) (queue string, element []byte, err error) {
 		case "payload":
 			element = m.Value
 		}
-	}
-	if ruby.KindOf(element) == ruby.Text {
-		text, err := ruby.String(element)
-		return queue, []byte(text), err
 	}
 	return queue, element, nil
 }

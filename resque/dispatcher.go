@@ -81,7 +81,7 @@ type workerScripts struct {
 	reserve, begin, record, rewrite *Script
 	epoch, register, renew, beat    *Script
 	move, giveBack, finish, leave   *Script
-	bury                            *Script
+	bury, sweep                     *Script
 }
 
 func newWorkerScripts() workerScripts {
@@ -92,8 +92,34 @@ func newWorkerScripts() workerScripts {
 		renew: NewScript("renew", renewLua), beat: NewScript("beat", beatLua),
 		move: NewScript("move", moveLua), giveBack: NewScript("give back", giveBackLua),
 		finish: NewScript("finish", finishLua), leave: NewScript("leave", leaveLua),
-		bury: NewScript("bury", buryLua),
+		bury: NewScript("bury", buryLua), sweep: NewScript("sweep", sweepLua),
 	}
+}
+
+// all are the scripts that the dispatcher sends.
+func (s workerScripts) all() []*Script {
+	return []*Script{
+		s.reserve, s.begin, s.record, s.rewrite, s.epoch, s.register, s.renew, s.beat, s.move, s.giveBack, s.finish, s.leave,
+	}
+}
+
+// load makes the scripts known to Redis: one that isn't known yet runs behind
+// the others of its flush, and a hand has to be rewritten before its run begins.
+func (s workerScripts) load(ctx context.Context, k *conn) error {
+	var calls []Call
+	for _, script := range s.all() {
+		calls = append(calls, Call{Command: "SCRIPT", Args: []any{"LOAD", script.src}})
+	}
+	replies, err := k.pipeline(ctx, calls)
+	if err != nil {
+		return err
+	}
+	for _, reply := range replies {
+		if refused, ok := reply.(error); ok {
+			return fmt.Errorf("resque: loading scripts: %w", refused)
+		}
+	}
+	return nil
 }
 
 func newDispatcher(w *Worker) *dispatcher {
@@ -129,15 +155,19 @@ func (d *dispatcher) rename() error {
 	return nil
 }
 
+// name takes a process name, where there is none: an earlier try to start may
+// have registered one.
+func (d *dispatcher) name() error {
+	if d.process != "" {
+		return nil
+	}
+	return d.rename()
+}
+
 // start connects and registers.
 func (d *dispatcher) start(ctx context.Context) error {
 	if d.fetching || d.hasEnded() {
 		return errors.New("resque: the worker was started before: make a new one")
-	}
-	if d.process == "" { // else an earlier try may have registered that name
-		if err := d.rename(); err != nil {
-			return err
-		}
 	}
 	if err := d.register(ctx); err != nil {
 		d.drop()
@@ -384,6 +414,9 @@ func (d *dispatcher) send(ctx context.Context, calls []Call) ([]any, error) {
 		conn, err := d.client.dial(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if err := d.scripts.load(ctx, conn); err != nil {
+			return nil, errors.Join(err, conn.close())
 		}
 		d.conn = conn
 		d.track.attach(ctx, d.conn)

@@ -4,9 +4,7 @@ package resque
 func ScriptNames() map[string]string {
 	s := newWorkerScripts()
 	names := map[string]string{}
-	for _, script := range []*Script{
-		s.reserve, s.begin, s.record, s.rewrite, s.epoch, s.register, s.renew, s.beat, s.move, s.giveBack, s.finish, s.leave, s.bury,
-	} {
+	for _, script := range append(s.all(), s.bury, s.sweep) {
 		names[script.sha] = script.name
 	}
 	return names

@@ -132,8 +132,8 @@ func (d *dispatcher) addRecords(f *flush, now time.Time) {
 		if s.state != finished || now.Before(s.run.notBefore) {
 			continue
 		}
-		if s.run.malformed != nil && !s.run.text {
-			d.addRewrite(f, s.run)
+		if s.run.rewrites() {
+			d.addRewrite(f, s.run, func() {})
 		}
 		if s.run.refused > 0 {
 			d.addRecord(f, []*run{s.run})
@@ -213,11 +213,23 @@ func (d *dispatcher) settled(r *run) {
 	}
 }
 
-// addBegins begins what was reserved and has a retry counter.
+// addBegins begins what was reserved and has a retry counter; an element that
+// Ruby couldn't carry in a hand is rewritten there first.
 func (d *dispatcher) addBegins(f *flush) {
 	var batch []*run
 	for _, s := range d.slots {
-		if s.state == reserved && d.fetching {
+		if s.state != reserved || !d.fetching {
+			continue
+		}
+		counted := s.run.counter.Key != ""
+		if s.run.rewrites() {
+			d.addRewrite(f, s.run, func() {
+				if !counted {
+					d.launch(s.run)
+				}
+			})
+		}
+		if counted {
 			batch = append(batch, s.run)
 		}
 	}
@@ -253,11 +265,12 @@ func (d *dispatcher) begun(r *run, answer begun) {
 	}
 }
 
-// addRewrite puts an element into its hand as text, where only Go saw that Ruby
-// couldn't read it.
-func (d *dispatcher) addRewrite(f *flush, r *run) {
+// addRewrite puts an element into its hand as malformed, where only Go saw that
+// it must be.
+func (d *dispatcher) addRewrite(f *flush, r *run, then func()) {
 	f.add(d.rewriteCall(r), func(any) error {
-		r.text = true
+		r.wrapped = true
+		then()
 		return nil
 	})
 }

@@ -118,10 +118,10 @@ func (s *slot) movedRun() (field string, hand []byte) {
 		return "", nil
 	}
 	field = fmt.Sprintf("%d o", s.run.token)
-	if s.run.text {
+	if s.run.wrapped {
 		field += "\n" + string(s.run.element)
 	}
-	return field, s.run.handText(s.run.text)
+	return field, s.run.handText(s.run.wrapped)
 }
 
 // replace starts anew under a new name after this process was taken for dead:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"example.com/understudy/compat/ruby"
 )
@@ -126,6 +125,9 @@ func (w *Worker) retryWrites(r *run, d Decision) []Write {
 	now := w.cfg.Clock.Now()
 	if d.Retry.Delay > 0 {
 		item := encodeJob(d.Retry.Class, d.Retry.Args, d.Retry.Queue)
+		if !writable(item) { // Ruby's scheduler would lose it
+			item = wrapMalformed(encodeJob(d.Retry.Class, d.Retry.Args, ""), d.Retry.Queue)
+		}
 		writes = append(writes, DelayedWrites(now.Add(d.Retry.Delay), item)...)
 	} else {
 		writes = append(writes, PushWrites(d.Retry.Queue, encodeJob(d.Retry.Class, d.Retry.Args, ""))...)
@@ -155,7 +157,7 @@ func (w *Worker) failureOf(r *run, err error, d Decision) *Failure {
 	f := &Failure{
 		Job: r.job, Err: err, FailedAt: w.cfg.Clock.Now(),
 		Exception: e.Name, Message: e.Message, Backtrace: e.Backtrace,
-		Malformed: r.malformed != nil || !utf8.Valid(r.job.Payload),
+		Malformed: r.malformed != nil || !writable(r.job.Payload),
 		RetryKey:  r.counter.Key,
 	}
 	if d.Retry != nil && !d.DropCounter {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"example.com/understudy/compat/ruby"
 )
@@ -72,4 +73,50 @@ func unwrapMalformed(class string, args json.RawMessage) (text []byte, ok bool) 
 	}
 	text, err := base64.StdEncoding.DecodeString(list[0])
 	return text, err == nil
+}
+
+// wrapMalformed is the job under which text that Ruby couldn't carry is kept
+// where Ruby may meet it: a hand, a delayed item. queue "" leaves that field out.
+func wrapMalformed(text []byte, queue string) []byte {
+	args := append(make([]byte, 0, 4+base64.StdEncoding.EncodedLen(len(text))), '[', '"')
+	args = base64.StdEncoding.AppendEncode(args, text)
+	return encodeJob(MalformedClass, append(args, '"', ']'), queue)
+}
+
+// writable says that Ruby can write the JSON text again inside a hand or a
+// record: it reads more than it writes (bytes that are no UTF-8, half
+// surrogates, 1e400, a hundred levels), and what it can't write stops its
+// pruning and is lost by its scheduler. Most texts are seen through in one pass.
+func writable(text []byte) bool {
+	levels, digits := 0, 0
+	ascii := true
+	for i, c := range text {
+		switch {
+		case c >= utf8.RuneSelf:
+			ascii = false
+		case c == '[' || c == '{':
+			levels++
+		case c == 'u' && i > 0 && text[i-1] == '\\', (c == 'e' || c == 'E') && digits > 0:
+			return writableForSure(text)
+		}
+		if c >= '0' && c <= '9' || c == '.' && digits > 0 {
+			digits++
+		} else {
+			digits = 0
+		}
+		if levels >= 99 || digits > 300 {
+			return writableForSure(text)
+		}
+	}
+	return ascii || utf8.Valid(text)
+}
+
+// writableForSure asks Ruby's own way of writing, one level deeper.
+func writableForSure(text []byte) bool {
+	nested := append(append(append(make([]byte, 0, len(text)+2), '['), text...), ']')
+	if ruby.Check(nested) != nil {
+		return false
+	}
+	_, err := ruby.Reencode(nested)
+	return err == nil
 }

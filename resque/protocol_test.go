@@ -351,7 +351,7 @@ func TestLateReserveBeforeTheClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[0]}`}})
-		sc.steps(w, 1) // now the process has fields
+		sc.steps(w, 1)                            // now the process has fields
 		id := s.Get("workers").(redistest.Set)[0] //nolint:errcheck // it was there
 		sc.before("finish", func(s *redistest.Server) {
 			s.Do("HSET", s.Key(sc.runsKey()), "0", "50 o")

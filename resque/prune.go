@@ -12,14 +12,15 @@ import (
 // prune buries workers whose last heartbeat is too old, under Ruby's lock and by
 // Ruby's rule (prune_dead_workers): only ids that ever wrote a heartbeat. Ids of
 // Go workers are left to their leases. Ruby's other rule, for workers of its own
-// host whose process is gone, can't concern us: our host part is no host.
-func (w *Worker) prune(ctx context.Context) error {
+// host whose process is gone, can't concern us: our host part is no host. Who
+// has the lock also sweeps our own state. id stands in the lock, as in Ruby.
+func (w *Worker) prune(ctx context.Context, id string) error {
 	if w.cfg.PruneAfter < 0 {
 		return nil
 	}
 	keys := w.client.keys
 	lock := max(1, int64(w.cfg.Heartbeat/time.Second))
-	locked, err := w.client.Do(ctx, "SET", keys.Of(keyPruningLock), w.cfg.Hostname, "EX", lock, "NX")
+	locked, err := w.client.Do(ctx, "SET", keys.Of(keyPruningLock), id, "EX", lock, "NX")
 	if err != nil || locked == nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (w *Worker) prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var faults []error
+	faults := []error{w.sweep(ctx)}
 	for id, beat := range beats {
 		if !isGoID(id) && w.beatTooOld(beat, time.Unix(number(now[0]), 0)) {
 			w.log.WarnContext(ctx, "burying a dead worker", "worker", id, "last_heartbeat", beat)
@@ -62,9 +63,9 @@ func isGoID(id string) bool {
 
 // backgroundPrune prunes beside the dispatcher.
 func (d *dispatcher) backgroundPrune() {
-	ctx := d.perform
+	ctx, id := d.perform, d.slots[0].id
 	d.after.Go(func() {
-		if err := d.w.prune(ctx); err != nil && ctx.Err() == nil {
+		if err := d.w.prune(ctx, id); err != nil && ctx.Err() == nil {
 			d.log.Warn("pruning dead workers failed", "error", err)
 		}
 	})

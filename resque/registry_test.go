@@ -232,6 +232,8 @@ func TestPruningByRubysRules(t *testing.T) {
 			},
 			"worker:dead:1:q":                  `{"queue":"q","run_at":"2026-01-01T00:00:00Z","payload":{"class":"Good","args":[]}}`,
 			"pruning_dead_workers_in_progress": "somebody",
+			"resque-retry:Counted:a":           "1",
+			"understudy:begins":                redistest.Hash{"resque-retry:Counted:a": "x 0 1", "resque-retry:Counted:gone": "x 0 2"},
 		})
 		w := b.worker(nil, map[string]resque.Handler{"Good": resque.HandlerFunc(good)})
 		b.start(w)
@@ -242,6 +244,12 @@ func TestPruningByRubysRules(t *testing.T) {
 		other := b.worker(func(c *resque.WorkerConfig) { c.WorkerID = func(int) string { return "host:2:q" } },
 			map[string]resque.Handler{"Good": resque.HandlerFunc(good)})
 		b.start(other)
+		if diff := cmp.Diff(redistest.Hash{"resque-retry:Counted:a": "x 0 1"}, s.Get("understudy:begins")); diff != "" {
+			t.Error("begins", diff)
+		}
+		if holder := s.Get("pruning_dead_workers_in_progress"); holder != "host:2:q" {
+			t.Errorf("the lock holds %v", holder)
+		}
 		if ttl := s.TTLs()["pruning_dead_workers_in_progress"]; ttl < 50 || ttl > 60 {
 			t.Errorf("the lock lives for %d s, want 60", ttl)
 		}

@@ -25,17 +25,36 @@ const (
 // It answers {"closed"} or {"lost"} (the process has no lease), else
 // {"ok", paused, {slot number in the call, verdict, …}…, {0, "wrongtype", queue}…}:
 //
-//	{i, "job", queue number, element, 1 if the hand holds it as text}
+//	{i, "job", queue number, element, 1 if the hand holds it as malformed}
 //	{i, "held", hand, raw}  answered again, or a late copy's catch adopted
 //	{i, "gone"}             the token is spent: go on with the next one
 //	{i, "busy"}             the last run of the slot isn't recorded yet
 //
 // A slot without an entry got nothing. The hand keeps the element's own bytes;
-// what cjson refuses, or isn't an object, is kept there as a JSON string and raw
-// in the field, since any other text in a hand breaks resque-web. The field
+// what cjson refuses, or isn't an object, stands there as a job of the class
+// Understudy::Malformed and raw in the field, since resque-web and Ruby's pruning
+// break on anything else in a hand (wrapMalformed does the same in Go). The field
 // probe is written before the first pop: where memory is short Redis refuses it,
 // and nothing has been popped yet.
 const reserveLua = `
+local digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+local function base64(text)
+  local out = {}
+  for i = 1, #text, 3 do
+    local a, b, c = string.byte(text, i, i + 2)
+    local n = a * 65536 + (b or 0) * 256 + (c or 0)
+    local four = {}
+    for place = 4, 1, -1 do
+      local digit = n % 64 + 1
+      four[place] = string.sub(digits, digit, digit)
+      n = math.floor(n / 64)
+    end
+    if not b then four[3] = '=' end
+    if not c then four[4] = '=' end
+    out[#out + 1] = table.concat(four)
+  end
+  return table.concat(out)
+end
 local runs, process = KEYS[1], ARGV[1]
 local ns, nq, bound = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ask = {'closed'}
@@ -116,15 +135,16 @@ for q = 1, nq do
       taken = taken + #elem
       local i = want[filled]
       local at = 4 + nq + 3 * i
-      local text, field, isText = elem, ARGV[at - 1] .. ' o', 0
-      if string.byte(elem) ~= 123 or not pcall(cjson.decode, elem) then
-        text, field, isText = cjson.encode(elem), field .. '\n' .. elem, 1
+      local text, field, wrapped = elem, ARGV[at - 1] .. ' o', 0
+      if not string.match(elem, '^[ \t\r\n]*{') or not pcall(cjson.decode, elem) then
+        text = '{"class":"Understudy::Malformed","args":["' .. base64(elem) .. '"]}'
+        field, wrapped = field .. '\n' .. elem, 1
       end
       mset[#mset + 1] = handkeys[i]
       mset[#mset + 1] = ARGV[4 + q] .. text .. '}'
       hset[#hset + 1] = ask[i + 1]
       hset[#hset + 1] = field
-      out[#out + 1] = {i, 'job', q, elem, isText}
+      out[#out + 1] = {i, 'job', q, elem, wrapped}
     end
     if #got < n then break end
   end
@@ -149,8 +169,9 @@ type grant struct {
 	verdict string // job, held, gone, busy
 	queue   string
 	element []byte
-	// text says that the hand holds the element as a JSON string.
-	text bool
+	// wrapped says that the hand holds the element as malformed, and the field
+	// its bytes.
+	wrapped bool
 }
 
 // reserveReply is a reserve call's answer, decoded.
@@ -219,15 +240,10 @@ func handJob(hand, raw []byte) (queue string, element []byte, err error) {
 			}
 		}
 	}
-	switch {
-	case len(raw) > 0:
+	if len(raw) > 0 {
 		return queue, raw, nil
-	case ruby.KindOf(payload) == ruby.Text:
-		text, err := ruby.String(payload)
-		return queue, []byte(text), err
-	default:
-		return queue, payload, nil
 	}
+	return queue, payload, nil
 }
 
 // readReserve decodes a reserve call's reply.
@@ -255,11 +271,11 @@ func readReserve(reply any, asks []ask, queues []string) (reserveReply, error) {
 		var err error
 		switch verdict {
 		case "job":
-			g.queue, g.element, g.text = queues[number(row[2])-1], blob(row[3]), number(row[4]) == 1
+			g.queue, g.element, g.wrapped = queues[number(row[2])-1], blob(row[3]), number(row[4]) == 1
 		case "held":
 			hand, raw := blob(row[2]), blob(row[3])
 			g.queue, g.element, err = handJob(hand, raw)
-			g.text = len(raw) > 0
+			g.wrapped = len(raw) > 0
 		}
 		if err != nil {
 			return out, err

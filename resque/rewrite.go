@@ -2,8 +2,8 @@ package resque
 
 import "example.com/understudy/compat/ruby"
 
-// rewriteLua puts a malformed element into its hand as a JSON string, and the
-// element's own bytes into the field.
+// rewriteLua puts an element that Ruby couldn't carry in a hand there as
+// malformed, and the element's own bytes into the field.
 //
 //	KEYS 1 runs of the process, 2 hand
 //	ARGV 1 slot, 2 token, 3 hand's text, 4 element
@@ -25,12 +25,11 @@ func (d *dispatcher) rewriteCall(r *run) Call {
 	}
 }
 
-// handText is the text of the run's hand; asText: with the element as a JSON
-// string.
-func (r *run) handText(asText bool) []byte {
+// handText is the text of the run's hand; wrapped: with the element as malformed.
+func (r *run) handText(wrapped bool) []byte {
 	hand := handPrefix(r.queue, ruby.ISO8601UTC(r.began))
-	if asText {
-		hand = ruby.AppendScrubbed(hand, string(r.element))
+	if wrapped {
+		hand = append(hand, wrapMalformed(r.element, "")...)
 	} else {
 		hand = append(hand, r.element...)
 	}

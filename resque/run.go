@@ -11,7 +11,7 @@ type slotState uint8
 
 const (
 	idle     slotState = iota // may ask for a job
-	reserved                  // has a job in hand whose begin is still to come
+	reserved                  // has a job in hand; its begin, or a rewrite of the hand, is to come
 	running                   // the handler runs
 	finished                  // the outcome is still to be recorded
 	pausing                   // sleeps after a requeue; empty in Redis
@@ -41,8 +41,9 @@ type run struct {
 	token   int64
 	queue   string
 	element []byte
-	// text says that the hand holds the element as a JSON string already.
-	text bool
+	// wrapped says that the hand holds the element as malformed; foreign that it
+	// should, since Ruby can't write its text.
+	wrapped, foreign bool
 
 	job          *Job
 	registration *Registration // nil: unknown class

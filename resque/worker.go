@@ -124,7 +124,10 @@ func (w *Worker) Start(ctx context.Context) error {
 	if none {
 		return ErrNoHandlers
 	}
-	if err := w.prune(ctx); err != nil && ctx.Err() == nil {
+	if err := w.dispatcher.name(); err != nil {
+		return err
+	}
+	if err := w.prune(ctx, w.dispatcher.slots[0].id); err != nil && ctx.Err() == nil {
 		w.log.WarnContext(ctx, "pruning dead workers failed", "error", err)
 	}
 	return w.dispatcher.start(ctx)
