@@ -23,7 +23,6 @@ type board struct {
 	open    int           // rows whose job isn't through
 	allDone chan struct{} // closed when there are none
 	drawn   int           // lines of the table on the screen
-	heading string
 	totals  struct{ jobs, runs, succeeded, retried, failed int }
 }
 
@@ -42,13 +41,10 @@ func newBoard(out io.Writer, screen bool) *board {
 }
 
 func (b *board) title(text string, once bool) {
-	b.heading = text
 	if !once {
-		b.heading += " Ctrl-C ends it."
+		text += " Ctrl-C ends it."
 	}
-	if !b.screen {
-		b.print("%s\n", b.heading)
-	}
+	b.print("%s\n\n", text)
 }
 
 // begin starts a round.
@@ -180,7 +176,7 @@ func (b *board) show(ctx context.Context) {
 func (b *board) draw(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	lines := append([]string{b.heading, ""}, b.table(now)...)
+	lines := b.table(now)
 	var text strings.Builder
 	if b.drawn > 0 {
 		fmt.Fprintf(&text, "\x1b[%dA", b.drawn) // up

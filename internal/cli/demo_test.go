@@ -92,7 +92,7 @@ func TestBoard(t *testing.T) {
 	cli.BoardDraw(b, now.Add(30*time.Second))
 	first := out.String()
 	for _, line := range []string{
-		"The demo.\x1b[K\n",
+		"The demo.\n\n",
 		"  ✓ Good         succeeded  at the first try\x1b[K\n",
 		"  … Slow         waits      NetworkError: " + strings.Repeat("ä", 18) + "…; again in 30.0 s\x1b[K\n",
 		"  ✗ Bad          failed     NetworkError: gone\x1b[K\n",
@@ -108,12 +108,12 @@ func TestBoard(t *testing.T) {
 			t.Errorf("%d letters wide: %q", width, line)
 		}
 	}
-	if strings.Contains(first, "\x1b[8A") {
+	if strings.Contains(first, "\x1b[6A") {
 		t.Error("the first table is drawn over something")
 	}
 	out.Reset()
 	cli.BoardDraw(b, now.Add(90*time.Second))
-	if second := out.String(); !strings.HasPrefix(second, "\x1b[8A") || !strings.Contains(second, "again in 0.0 s") {
+	if second := out.String(); !strings.HasPrefix(second, "\x1b[6A") || !strings.Contains(second, "again in 0.0 s") {
 		t.Errorf("the second table is %q", second)
 	}
 	out.Reset()

@@ -108,6 +108,26 @@ func TestWorkFollowsTheFailureOptions(t *testing.T) {
 	}
 }
 
+func TestWorkFollowsTheJobsFile(t *testing.T) {
+	t.Parallel()
+	s := redistest.New(t)
+	s.Seed(map[string]any{"queues": redistest.Set{"q"}, "queue:q": redistest.List{`{"class":"Bad","args":[]}`, `{"class":"Slow","args":[]}`}})
+	path := writeFile(t, "jobs.yml", `
+jobs:
+  Bad: {queue: own, exec: [sh, -c, exit 1], retry_limit: 1}
+  Slow: {exec: [sleep, 1000], timeout: 0.05}
+`)
+	if got := run(t, command{args: on(s, words("work --queues q --until-empty --jobs", path)...)}); got.number != 0 {
+		t.Fatalf("ends with %d: %s", got.number, got.stderr)
+	}
+	if job := s.Do("LINDEX", s.Key("queue:own"), 0); job != `{"class":"Bad","args":[]}` {
+		t.Errorf("the retry is not in the class's own queue: %v", job)
+	}
+	if records := fmt.Sprint(s.Do("LRANGE", s.Key("failed"), 0, -1)); strings.Count(records, "failed_at") != 1 || !strings.Contains(records, `"exception":"Timeout::Error"`) {
+		t.Errorf("failed holds %s", records)
+	}
+}
+
 func TestWorkStops(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -142,6 +162,10 @@ func TestWorkStops(t *testing.T) {
 			stderr.await(t, "Slow: begun")
 			signals <- tt.signal
 			stderr.await(t, tt.says)
+			if tt.signal == syscall.SIGQUIT { // which isn't the end of listening
+				signals <- syscall.SIGTERM
+				stderr.await(t, "terminated: stopping")
+			}
 			if err := os.WriteFile(gate, []byte("go\n"), 0o600); err != nil { // the running job may finish
 				t.Fatal(err)
 			}
