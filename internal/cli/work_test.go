@@ -71,6 +71,34 @@ func TestWorkUntilEmpty(t *testing.T) {
 	})
 }
 
+// TestWorkUntilEmptyWaitsForTheMaster: another scheduler moves what is due.
+func TestWorkUntilEmptyWaitsForTheMaster(t *testing.T) {
+	t.Parallel()
+	s := redistest.New(t)
+	past := strconv.FormatInt(time.Now().Unix()-60, 10)
+	item := `{"class":"Good","args":[],"queue":"own"}`
+	lock := s.Namespace() + ":resque_scheduler_master_lock"
+	s.Seed(map[string]any{
+		lock:                     "other:1",
+		"delayed:" + past:        redistest.List{item},
+		"timestamps:" + item:     redistest.Set{"delayed:" + past},
+		"delayed_queue_schedule": redistest.ZSet{past: float64(time.Now().Unix() - 60)},
+	})
+	jobs := jobsFile(t, map[string]string{"Good": "exit 0"})
+	stderr, ended := newWatched(), make(chan result, 1)
+	go func() {
+		ended <- run(t, command{args: on(s, words("work --queues * --until-empty --verbose --jobs", jobs)...), stderr: stderr})
+	}()
+	stderr.await(t, "worker registered")
+	for range 100 {
+		s.Do("PING")
+	}
+	s.Do("DEL", s.Key(lock)) // the master dies
+	if got := <-ended; got.number != 0 || s.Do("GET", s.Key("stat:processed")) != "1" {
+		t.Errorf("ends with %d before the job is done: %s", got.number, got.stderr)
+	}
+}
+
 func TestWorkFollowsTheFailureOptions(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
