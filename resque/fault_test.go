@@ -200,7 +200,8 @@ func TestFaultsAtTheStopChangeNothing(t *testing.T) {
 				redistest.Each(t, func(t *testing.T, s *redistest.Server) {
 					hit := false
 					got := stopUnder(t, s, func(r redistest.Request) redistest.Verdict {
-						if hit || !(r.Args[0] == step || len(r.Args) > 1 && names[r.Args[1]] == step) {
+						is := r.Args[0] == step || len(r.Args) > 1 && names[r.Args[1]] == step
+						if hit || !is {
 							return redistest.Pass
 						}
 						hit = true

@@ -48,8 +48,8 @@ func TestWhatRubyCantWrite(t *testing.T) {
 				}
 				s.Seed(map[string]any{"queue:q": redistest.List{c.element}})
 				b.start(w)
-				b.steps(w, 1)
-				text := hand.(string)
+				b.step(w)
+				text, _ := hand.(string)
 				_, payload, _ := strings.Cut(text, `"payload":`)
 				if wrapped := strings.HasPrefix(payload, `{"class":"Understudy::Malformed","args":["`); wrapped != c.foreign {
 					t.Errorf("the hand is %q", text)
@@ -63,7 +63,7 @@ func TestWhatRubyCantWrite(t *testing.T) {
 				}
 				// As the scheduler does it: the item without its queue.
 				s.Do("RPUSH", s.Key("queue:q"), strings.TrimSuffix(items[0], `,"queue":"q"}`)+"}")
-				b.steps(w, 1)
+				b.step(w)
 				if len(got) != 2 || got[0] != got[1] {
 					t.Errorf("the handler got %q", got)
 				}

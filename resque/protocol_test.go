@@ -111,17 +111,23 @@ func TestBetweenCalls(t *testing.T) {
 		{
 			"closed before the begin: it counts nothing and doesn't run", `{"class":"Counted","args":[1]}`, "begin",
 			func(sc *scene, s *redistest.Server) { closeRuns(s, sc.runsKey()) },
-			map[string]any{}, map[string]int{}, 1,
+			map[string]any{},
+			map[string]int{},
+			1,
 		},
 		{
 			"revoked before the begin", `{"class":"Counted","args":[1]}`, "begin",
 			func(sc *scene, s *redistest.Server) { revoke(s, sc.runsKey(), "1 r") },
-			map[string]any{}, map[string]int{}, 0,
+			map[string]any{},
+			map[string]int{},
+			0,
 		},
 		{
 			"the data went before the begin: it is put back and runs", `{"class":"Counted","args":[1]}`, "begin",
 			func(sc *scene, s *redistest.Server) { s.Do("DEL", s.Key(sc.runsKey())) },
-			map[string]any{"stat:processed": "1"}, map[string]int{"Counted": 1}, 0,
+			map[string]any{"stat:processed": "1"},
+			map[string]int{"Counted": 1},
+			0,
 		},
 		{
 			"the counter is no number: the run fails without a try", `{"class":"Counted","args":[1]}`, "begin",
@@ -131,22 +137,29 @@ func TestBetweenCalls(t *testing.T) {
 				"failed": redistest.List{`{"failed_at":"2026/01/02 03:04:05 UTC","payload":{"class":"Counted","args":[1]},` +
 					`"exception":"Redis::CommandError","error":"the retry counter ` + countedOne + ` holds no number","backtrace":[],"worker":"ID","queue":"q"}`},
 			},
-			map[string]int{}, 0,
+			map[string]int{},
+			0,
 		},
 		{
 			"Ruby pruned the hand: recorded all the same", `{"class":"Good","args":[1]}`, "record",
 			func(_ *scene, s *redistest.Server) { s.Do("DEL", s.Key("worker:"+hands(s)[0])) },
-			map[string]any{"stat:processed": "1"}, map[string]int{"Good": 1}, 0,
+			map[string]any{"stat:processed": "1"},
+			map[string]int{"Good": 1},
+			0,
 		},
 		{
 			"revoked before the record: nothing is written", `{"class":"Bad","args":[1]}`, "record",
 			func(sc *scene, s *redistest.Server) { revoke(s, sc.runsKey(), "1 r") },
-			map[string]any{}, map[string]int{"Bad": 1}, 0,
+			map[string]any{},
+			map[string]int{"Bad": 1},
+			0,
 		},
 		{
 			"a later token before the record: it is recorded already", `{"class":"Bad","args":[1]}`, "record",
 			func(sc *scene, s *redistest.Server) { revoke(s, sc.runsKey(), "9 d") },
-			map[string]any{}, map[string]int{"Bad": 1}, 0,
+			map[string]any{},
+			map[string]int{"Bad": 1},
+			0,
 		},
 		{
 			"the data went before the record: put back, and recorded once", `{"class":"Again","args":[1]}`, "record",
@@ -154,11 +167,12 @@ func TestBetweenCalls(t *testing.T) {
 			map[string]any{
 				"stat:processed": "4", "stat:failed": "4",
 				"failed": redistest.List{
-					recordOf(`{"class":"Again","args":[1]}`), recordOf(`{"class":"Again","args":[1]}`),
-					recordOf(`{"class":"Again","args":[1]}`), recordOf(`{"class":"Again","args":[1]}`),
+					againRecord(), againRecord(),
+					againRecord(), againRecord(),
 				},
 			},
-			map[string]int{"Again": 4}, 0,
+			map[string]int{"Again": 4},
+			0,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,9 +218,8 @@ func revoke(s *redistest.Server, runs, field string) {
 	s.Do("DEL", s.Key("worker:"+hands(s)[0]))
 }
 
-func recordOf(payload string) string {
-	return `{"failed_at":"2026/01/02 03:04:05 UTC","payload":` + payload +
-		`,"exception":"RuntimeError","error":"boom","backtrace":[],"worker":"ID","queue":"q"}`
+func againRecord() string {
+	return `{"failed_at":"2026/01/02 03:04:05 UTC","payload":{"class":"Again","args":[1]},"exception":"RuntimeError","error":"boom","backtrace":[],"worker":"ID","queue":"q"}`
 }
 
 // anonymous takes the worker ids out of failure records.
@@ -291,7 +304,8 @@ func TestGiveBackAndTheCounter(t *testing.T) {
 		{
 			"another run began at the same number", nil,
 			func(s *redistest.Server) { s.Do("HSET", s.Key("understudy:begins"), heldOne, "somebody 0 7") },
-			"0", redistest.List{`{"class":"Held","args":[1]}`},
+			"0",
+			redistest.List{`{"class":"Held","args":[1]}`},
 		},
 		{
 			"Ruby pruned the hand: only marked", nil, func(s *redistest.Server) { s.Do("DEL", s.Key("worker:"+hands(s)[0])) },
@@ -351,7 +365,7 @@ func TestLateReserveBeforeTheClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[0]}`}})
-		sc.steps(w, 1)                            // now the process has fields
+		sc.step(w)                                // now the process has fields
 		id := s.Get("workers").(redistest.Set)[0] //nolint:errcheck // it was there
 		sc.before("finish", func(s *redistest.Server) {
 			s.Do("HSET", s.Key(sc.runsKey()), "0", "50 o")

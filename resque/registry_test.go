@@ -292,7 +292,7 @@ func TestRevokedRunWritesNothing(t *testing.T) {
 		if err := b.client.Enqueue(t.Context(), "q", "Good"); err != nil {
 			t.Fatal(err)
 		}
-		b.steps(w, 1)
+		b.step(w)
 		if processed := s.Get("stat:processed"); processed != nil {
 			t.Errorf("stat:processed is %v", processed)
 		}

@@ -195,7 +195,7 @@ func TestPauseAllWorkers(t *testing.T) {
 		t.Errorf("a paused worker worked: %v, %v", worked, err)
 	}
 	b.server.Do("DEL", b.server.Key("pause-all-workers"))
-	b.steps(w, 1)
+	b.step(w)
 }
 
 func TestPauseAndResume(t *testing.T) {
@@ -416,9 +416,81 @@ func TestStepTakesOneJob(t *testing.T) {
 	b.server.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[1]}`, `{"class":"Good","args":[2]}`}})
 	w := b.worker(func(c *resque.WorkerConfig) { c.WorkerID = nil; c.Concurrency = 3 }, map[string]resque.Handler{"Good": resque.HandlerFunc(good)})
 	b.start(w)
-	b.steps(w, 1)
+	b.step(w)
 	if left := b.server.Get("queue:q"); cmp.Diff(redistest.List{`{"class":"Good","args":[2]}`}, left) != "" {
 		t.Errorf("left in the queue: %v", left)
 	}
-	b.steps(w, 1)
+	b.step(w)
+}
+
+// Redis goes away and comes back empty, while a job runs and while nothing does.
+func TestRedisRestartsEmpty(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, redistest.NewOwn(t))
+	jobs := make(calls)
+	w := b.worker(func(c *resque.WorkerConfig) { own(c); c.Interval = 50 * time.Millisecond }, nil)
+	if err := w.Handle("Counted", jobs, retry.Policy{}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, w)
+	if err := b.client.Enqueue(t.Context(), "q", "Counted", 1); err != nil {
+		t.Fatal(err)
+	}
+	one := jobs.next(t)
+	b.server.Restart()
+	one.answer <- errors.New("boom")
+	again := jobs.next(t) // the retry was recorded in the new data
+	if string(again.job.Args) != "[1]" {
+		t.Errorf("the retry has the arguments %s", again.job.Args)
+	}
+	again.answer <- nil
+	eventually(t, "both are recorded", func() bool { return b.server.Get("stat:processed") == "2" })
+	b.server.Restart()
+	eventually(t, "it registers again", func() bool {
+		ids, ok := b.server.Get("workers").(redistest.Set)
+		return ok && len(ids) == 1 && b.server.Get("worker:"+ids[0]+":started") != nil
+	})
+	eventually(t, "the client is back too", func() bool { return b.client.Enqueue(t.Context(), "q", "Counted", 2) == nil })
+	jobs.next(t).answer <- nil
+}
+
+// Where memory is short nothing is taken from the queues, what runs is recorded
+// once memory is there again, and nobody loses a job.
+func TestMemoryIsShort(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewOwn(t)
+	p := redistest.NewProxy(t, s.URL())
+	b := newBenchAt(t, s, p.URL())
+	jobs := make(calls)
+	w := b.worker(func(c *resque.WorkerConfig) { own(c); c.Interval = 5 * time.Millisecond; c.Concurrency = 2 },
+		map[string]resque.Handler{"Good": jobs, "Bad": jobs})
+	run(t, w)
+	if err := b.client.Enqueue(t.Context(), "q", "Bad", 1); err != nil {
+		t.Fatal(err)
+	}
+	one := jobs.next(t)
+	w.Pause()
+	s.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[2]}`}})
+	s.Do("CONFIG", "SET", "maxmemory", "1")
+	w.Resume()
+	one.answer <- errors.New("boom")
+	names := resque.ScriptNames()
+	eventually(t, "the record and the reserve are tried again", func() bool {
+		tries := map[string]int{}
+		for _, r := range p.Seen() {
+			if len(r.Args) > 1 {
+				tries[names[r.Args[1]]]++
+			}
+		}
+		return tries["record"] >= 3
+	})
+	if got := s.Get("stat:processed"); got != nil {
+		t.Errorf("stat:processed is %v without memory", got)
+	}
+	if got := s.Get("queue:q"); got == nil {
+		t.Error("a job was taken without memory")
+	}
+	s.Do("CONFIG", "SET", "maxmemory", "0")
+	jobs.next(t).answer <- nil
+	eventually(t, "both are recorded", func() bool { return s.Get("stat:processed") == "2" })
 }
