@@ -44,12 +44,11 @@ func (p *pass) run(ctx context.Context) error {
 		if err != nil || len(dues) == 0 {
 			return err
 		}
-		before := p.moved
 		done, err := p.move(ctx, dues)
 		if err != nil {
 			return err
 		}
-		if done || p.moved > before {
+		if done {
 			idle = 0
 		} else {
 			idle++
@@ -139,12 +138,12 @@ func (p *pass) move(ctx context.Context, dues []due) (done bool, err error) {
 		return p.setBroken(key)
 	default:
 		moved, err1 := resque.Int(reply[1], nil)
-		changed, err2 := resque.Int(reply[2], nil)
+		dropped, err2 := resque.Int(reply[2], nil)
 		if err1 != nil || err2 != nil {
 			return false, fmt.Errorf("scheduler: move delayed jobs: answered %v", reply)
 		}
 		p.moved += int(moved)
-		return int(changed) < len(dues), nil
+		return moved+dropped > 0, nil
 	}
 }
 

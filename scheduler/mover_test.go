@@ -2,8 +2,10 @@ package scheduler_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -417,5 +419,54 @@ func TestNothingPilesUp(t *testing.T) {
 			server.Do("LPOP", server.Key("queue:q"))
 		}
 		checkDump(t, server, map[string]any{"queues": redistest.Set{"q"}})
+	})
+}
+
+// Writers that go on adding to the second that is being emptied, by the three
+// commands of a Ruby producer (resque-scheduler#46).
+func TestWritersWhileMoving(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		const writers, each = 8, 40
+		client := open(t, server.URL(), server.Namespace())
+		s := newScheduler(t, client, scheduler.Config{Batch: 7})
+		var running sync.WaitGroup
+		for w := range writers {
+			running.Go(func() {
+				for i := range each {
+					push(server, strconv.Itoa(now), fmt.Sprintf(`{"class":"A","args":[%d],"queue":"q"}`, w*each+i))
+				}
+			})
+		}
+		written := make(chan struct{})
+		go func() {
+			running.Wait()
+			close(written)
+		}()
+		total := 0
+		for done := false; !done; {
+			select {
+			case <-written:
+				done = true
+			default:
+			}
+			moved, err := s.Tick(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += moved
+		}
+		jobs, _ := dump(server)["queue:q"].(redistest.List)
+		slices.Sort(jobs)
+		if jobs = slices.Compact(jobs); len(jobs) != writers*each || total != writers*each {
+			t.Errorf("moved %d, %d different jobs in the queue; want %d", total, len(jobs), writers*each)
+		}
+		// A job that is moved between its writer's commands leaves its mark behind,
+		// as with Ruby's scheduler.
+		for name := range dump(server) {
+			if strings.HasPrefix(name, "delayed") {
+				t.Errorf("%s is still there", name)
+			}
+		}
 	})
 }

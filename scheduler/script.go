@@ -96,7 +96,8 @@ return times
 //
 // It answers {"lost"} when the lock isn't ours; {"type", key} when one of the
 // keys that it would write is of the wrong type; else {"ok", items moved, times
-// that have changed}. Only "ok" has written anything.
+// dropped}: times that have changed stay for the next look. Only "ok" has written
+// anything.
 //
 //nolint:gochecknoglobals // immutable
 var moveScript = resque.NewScript("scheduler-move", `
@@ -119,7 +120,7 @@ end
 
 local pushes = {}
 for q = 0, nqueues do pushes[q] = {} end
-local moved, changed, unchanged, item = 0, 0, {}, 0
+local moved, dropped, unchanged, item = 0, 0, {}, 0
 for t = 1, ntimes do
   local count = tonumber(ARGV[members + 2 * t])
   local same = is(KEYS[lists + t], 'list')
@@ -137,8 +138,6 @@ for t = 1, ntimes do
     end
     unchanged[#unchanged + 1] = {t, item, count}
     moved = moved + count
-  else
-    changed = changed + 1
   end
   item = item + count
 end
@@ -157,8 +156,8 @@ for _, u in ipairs(unchanged) do
     redis.pcall('SREM', KEYS[marks + i], 'delayed:' .. member)
   end
   if count > 0 then redis.call('LTRIM', KEYS[lists + t], count, -1) end
-  if redis.call('EXISTS', KEYS[lists + t]) == 0 then redis.call('ZREM', KEYS[2], member) end
+  if redis.call('EXISTS', KEYS[lists + t]) == 0 then dropped = dropped + redis.call('ZREM', KEYS[2], member) end
 end
 redis.call('EXPIRE', KEYS[1], ARGV[2])
-return {'ok', moved, changed}
+return {'ok', moved, dropped}
 `)

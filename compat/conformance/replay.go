@@ -49,7 +49,10 @@ type replayer struct {
 	failures resque.FailureBackend
 	classes  map[string]job
 
-	worker    *resque.Worker
+	worker *resque.Worker
+	// former are the workers before it that were buried. They are stopped at the
+	// end only: a stop unregisters, and that has to be the burial's work.
+	former    []*resque.Worker
 	scheduler *scheduler.Scheduler
 	began     time.Time
 
@@ -95,7 +98,11 @@ func (r *replayer) run(ctx context.Context) (steps int, findings []Finding, err 
 	if err := r.worker.Start(ctx); err != nil {
 		return 0, nil, err
 	}
-	defer func() { err = errors.Join(err, r.worker.Stop(context.WithoutCancel(ctx))) }()
+	defer func() {
+		for _, w := range append(r.former, r.worker) {
+			err = errors.Join(err, w.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
 	want := r.scenario.Redis
 	findings, err = r.compare(ctx, want, 0, nil, nil)
 	for i := range r.scenario.Steps {
@@ -202,13 +209,15 @@ func (r *replayer) dirtyExit(ctx context.Context) error {
 	if err := r.worker.Bury(ctx, r.id); err != nil {
 		return err
 	}
-	if err := r.worker.Stop(ctx); err != nil {
+	next, err := r.newWorker()
+	if err != nil {
 		return err
 	}
-	if r.worker, err = r.newWorker(); err != nil {
+	if err := next.Start(ctx); err != nil {
 		return err
 	}
-	return r.worker.Start(ctx)
+	r.worker, r.former = next, append(r.former, r.worker)
+	return nil
 }
 
 // nothingToDo says that all of the worker's queues are empty: Ruby's worker then
