@@ -135,6 +135,35 @@ func TestDataGoes(t *testing.T) {
 	}
 }
 
+// The fields of the process go, but not its lease, while a job runs.
+func TestFieldsGo(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		b := newBench(t, s)
+		jobs := make(calls)
+		w := b.worker(func(c *resque.WorkerConfig) { own(c); c.Interval = 5 * time.Millisecond }, nil)
+		if err := w.Handle("Counted", jobs, retry.Policy{}); err != nil {
+			t.Fatal(err)
+		}
+		run(t, w)
+		for i := range 2 {
+			if err := b.client.Enqueue(t.Context(), "q", "Counted", i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		one := jobs.next(t)
+		id := one.job.WorkerID
+		s.Do("DEL", s.Key("understudy:runs:"+id[:strings.LastIndex(id, "-")]))
+		one.answer <- nil
+		two := jobs.next(t)
+		if string(two.job.Args) != "[1]" {
+			t.Errorf("ran %s again", two.job.Args)
+		}
+		two.answer <- nil
+		eventually(t, "both are recorded", func() bool { return s.Get("stat:processed") == "2" })
+	})
+}
+
 // A process that was taken for dead drops its runs and starts anew.
 func TestTakenForDead(t *testing.T) {
 	t.Parallel()

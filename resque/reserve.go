@@ -22,8 +22,9 @@ const (
 //	     then for each queue the text of a hand up to its payload,
 //	     then for each slot: slot, token, the token of its last run
 //
-// It answers {"closed"} or {"lost"} (the process has no lease), else
-// {"ok", paused, {slot number in the call, verdict, …}…, {0, "wrongtype", queue}…}:
+// It answers {"closed"} or {"lost"} (the process has no lease, or a hand no
+// field: the data went), else
+// {"ok", {slot number in the call, verdict, …}…, {0, "wrongtype", queue}…}:
 //
 //	{i, "job", queue number, element, 1 if the hand holds it as malformed}
 //	{i, "held", hand, raw}  answered again, or a late copy's catch adopted
@@ -68,7 +69,7 @@ if fields[1] then return {'closed'} end
 if not redis.call('ZSCORE', KEYS[2], process) then return {'lost'} end
 local hands = redis.call('MGET', unpack(handkeys))
 
-local out, want, held = {'ok', 0}, {}, {}
+local out, want, held = {'ok'}, {}, {}
 for i = 1, ns do
   local at = 4 + nq + 3 * i
   local token, last = tonumber(ARGV[at - 1]), tonumber(ARGV[at])
@@ -78,7 +79,7 @@ for i = 1, ns do
     local t, s = string.match(field, '^(%d+) (%a)')
     tok, st = tonumber(t), s
   elseif hand then
-    st, tok = 'o', last + 0.5
+    return {'lost'}
   end
   if st == 'o' or st == 'b' then
     if tok == token then
@@ -90,12 +91,9 @@ for i = 1, ns do
     elseif tok <= last or tok > token then
       out[#out + 1] = {i, 'busy'}
     elseif hand then
-      local raw = ''
-      if field then
-        local kl, ml = string.match(field, '^%d+ b %S+ %S+ %S+ (%d+) (%d+)\n')
-        raw = string.match(field, '\n(.*)$') or ''
-        if kl then raw = string.sub(raw, kl + ml + 1) end
-      end
+      local kl, ml = string.match(field, '^%d+ b %S+ %S+ %S+ (%d+) (%d+)\n')
+      local raw = string.match(field, '\n(.*)$') or ''
+      if kl then raw = string.sub(raw, kl + ml + 1) end
       held[#held + 1] = ask[i + 1]
       held[#held + 1] = ARGV[at - 1] .. ' o' .. (raw ~= '' and '\n' .. raw or '')
       out[#out + 1] = {i, 'held', hand, raw}
@@ -112,7 +110,6 @@ if #held > 0 then redis.call('HSET', runs, unpack(held)) end
 
 local pause = redis.pcall('GET', KEYS[3])
 if type(pause) == 'string' and string.lower(string.match(pause, '^%s*(.-)%s*$')) == 'true' then
-  out[2] = 1
   return out
 end
 if #want == 0 then return out end
@@ -177,7 +174,6 @@ type grant struct {
 // reserveReply is a reserve call's answer, decoded.
 type reserveReply struct {
 	status string // ok, closed, lost
-	paused bool
 	grants []grant
 	// wrongType names queues whose key is no list.
 	wrongType []string
@@ -256,8 +252,7 @@ func readReserve(reply any, asks []ask, queues []string) (reserveReply, error) {
 	if out.status != "ok" {
 		return out, nil
 	}
-	out.paused = number(rows[1]) == 1
-	for _, r := range rows[2:] {
+	for _, r := range rows[1:] {
 		row, _ := r.([]any)
 		if len(row) < 2 {
 			return out, fmt.Errorf("resque: reserve answered a row %v", row)

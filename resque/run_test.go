@@ -462,17 +462,15 @@ func TestMemoryIsShort(t *testing.T) {
 	p := redistest.NewProxy(t, s.URL())
 	b := newBenchAt(t, s, p.URL())
 	jobs := make(calls)
-	w := b.worker(func(c *resque.WorkerConfig) { own(c); c.Interval = 5 * time.Millisecond; c.Concurrency = 2 },
-		map[string]resque.Handler{"Good": jobs, "Bad": jobs})
+	w := b.worker(func(c *resque.WorkerConfig) { own(c); c.Interval = 5 * time.Millisecond },
+		map[string]resque.Handler{"Good": jobs, "Bad": jobs}) // one slot: it takes nothing while it is busy
 	run(t, w)
 	if err := b.client.Enqueue(t.Context(), "q", "Bad", 1); err != nil {
 		t.Fatal(err)
 	}
 	one := jobs.next(t)
-	w.Pause()
 	s.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[2]}`}})
 	s.Do("CONFIG", "SET", "maxmemory", "1")
-	w.Resume()
 	one.answer <- errors.New("boom")
 	names := resque.ScriptNames()
 	eventually(t, "the record and the reserve are tried again", func() bool {

@@ -82,7 +82,7 @@ func (d *dispatcher) await(ctx context.Context, limit time.Duration) {
 // process remembers: a late copy of a reserve may have taken more), closes the
 // process and unregisters its ids. Each step is tried until ctx ends.
 func (d *dispatcher) release(ctx context.Context) error {
-	for {
+	for try := 1; ; try++ {
 		err := d.tryRelease(ctx)
 		if err == nil {
 			return nil
@@ -94,7 +94,8 @@ func (d *dispatcher) release(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
 		}
-		if errors.Is(err, errUnfinished) {
+		if errors.Is(err, errUnfinished) { // a late reserve, or a queue whose key is no list
+			d.pause(ctx, backoff{most: outageMost}.next(try))
 			continue
 		}
 		d.outage.note(d.log, err)
