@@ -47,6 +47,7 @@ type dispatcher struct {
 	perform context.Context    //nolint:containedctx // parent of the runs' contexts
 	cancel  context.CancelFunc // ends perform
 
+	entered            bool // the registration was sent, so a stop has to take it back
 	fetching           bool
 	single             bool // Step: only the first slot works
 	want               appetite
@@ -131,6 +132,7 @@ func newDispatcher(w *Worker) *dispatcher {
 		poked:   make(chan struct{}, 1),
 		ended:   make(chan struct{}),
 	}
+	d.perform, d.cancel = context.WithCancel(context.Background())
 	for n := range w.cfg.Concurrency {
 		d.slots = append(d.slots, newSlot(n))
 	}
@@ -144,6 +146,7 @@ func (d *dispatcher) rename() error {
 		return err
 	}
 	d.process = name
+	d.w.name.Store(name)
 	for _, s := range d.slots {
 		if d.cfg.WorkerID != nil {
 			s.id = d.cfg.WorkerID(s.number)
@@ -173,7 +176,6 @@ func (d *dispatcher) start(ctx context.Context) error {
 		d.drop()
 		return err
 	}
-	d.perform, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	d.fetching = true
 	d.want = appetite{hungry: true, stale: true}
 	d.log.InfoContext(ctx, "worker registered", "process", d.process, "slots", len(d.slots), "queues", d.w.queues.IDText())

@@ -112,6 +112,7 @@ func (d *dispatcher) register(ctx context.Context) error {
 		return err
 	}
 	d.started = ruby.TimeToS(d.clock.Now())
+	d.entered = true // as far as Redis may have heard
 	for ids := range d.idChunks() {
 		keys := []string{
 			d.keys.Of(keyEpoch), d.keys.Of(runsKey(d.process)), d.keys.Of(keyProcesses),

@@ -362,3 +362,26 @@ func TestClosedProcessTakesNothing(t *testing.T) {
 		}
 	})
 }
+
+// The context of Run ends while the worker registers: it unregisters again.
+func TestStopWhileRegistering(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		sc, w := newScene(t, s)
+		ctx, cancel := context.WithCancel(t.Context())
+		names := resque.ScriptNames()
+		sc.proxy.SetRule(func(r redistest.Request) redistest.Verdict {
+			if len(r.Args) > 1 && names[r.Args[1]] == "register" {
+				cancel()
+				return redistest.DropReply
+			}
+			return redistest.Pass
+		})
+		if err := w.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if workers := s.Get("workers"); workers != nil {
+			t.Errorf("workers are left: %v", workers)
+		}
+	})
+}

@@ -13,7 +13,7 @@ import (
 // stop ends the worker: it waits for running jobs, cancels those left, gives
 // the unfinished back and unregisters. ctx ends the waiting for jobs early.
 func (d *dispatcher) stop(ctx context.Context) error {
-	if d.perform == nil || d.hasEnded() {
+	if !d.entered || d.hasEnded() {
 		return nil
 	}
 	defer d.end()

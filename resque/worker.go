@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Worker performs jobs. To Ruby each of its slots is a worker of its own.
@@ -27,6 +28,7 @@ type Worker struct {
 	registrations map[string]*Registration
 
 	dispatcher *dispatcher
+	name       atomic.Value // string
 }
 
 // ErrNoHandlers is what Run and Start answer for a worker without any handler:
@@ -108,8 +110,9 @@ func (w *Worker) Run(ctx context.Context) error {
 			return err
 		}
 		w.dispatcher.outage.note(w.log, err)
-		if err := w.cfg.Clock.Sleep(ctx, w.dispatcher.outage.wait()); err != nil {
-			return err
+		_ = w.cfg.Clock.Sleep(ctx, w.dispatcher.outage.wait()) // an early end is seen below
+		if ctx.Err() != nil {
+			return w.dispatcher.stop(context.WithoutCancel(ctx))
 		}
 	}
 	w.dispatcher.loop(ctx)
@@ -174,6 +177,15 @@ func (w *Worker) Inline(ctx context.Context, class string, args ...any) error {
 		ctx: ctx, registration: registration,
 		job: &Job{Class: class, Args: raw, Queue: "inline", Payload: encodeJob(class, raw, "")},
 	})
+}
+
+// Name is how this start of the worker is called in Redis, "" before Start: its
+// ids in Ruby's registry begin with it, unless WorkerConfig.WorkerID says
+// otherwise. It changes when the data in Redis went, or the worker was taken for
+// dead.
+func (w *Worker) Name() string {
+	name, _ := w.name.Load().(string)
+	return name
 }
 
 // processName is how this start of the program is called in Redis.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +22,7 @@ func workUntilEmpty(ctx context.Context, worker *resque.Worker, e emptiness) err
 	if e.mover, err = scheduler.New(e.client, scheduler.Config{LockPrefix: e.lockPrefix, Logger: e.log}); err != nil {
 		return err
 	}
+	e.worker = worker
 	watched, cancel := context.WithCancel(ctx)
 	watching := make(chan error, 1)
 	go func() { watching <- e.await(watched, worker.Drain) }()
@@ -40,6 +39,7 @@ type emptiness struct {
 	log        *slog.Logger
 	lockPrefix string
 	mover      *scheduler.Scheduler
+	worker     *resque.Worker
 }
 
 // emptyPause is the time between two looks.
@@ -111,7 +111,7 @@ func (e emptiness) places(ctx context.Context) (queues, hands []string, err erro
 		queues = append(queues, keys.Of("queue:"+queue))
 	}
 	for _, id := range workers {
-		if _, rest, ok := strings.Cut(id, ".go:"); ok && strings.HasPrefix(rest, strconv.Itoa(os.Getpid())+"-") {
+		if strings.HasPrefix(id, e.worker.Name()+"-") {
 			hands = append(hands, keys.Of("worker:"+id))
 		}
 	}
