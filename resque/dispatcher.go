@@ -43,6 +43,7 @@ type dispatcher struct {
 	ended   chan struct{} // closed when the dispatcher is through
 	paused  atomic.Bool
 	drain   atomic.Bool
+	hurry   atomic.Bool
 	after   sync.WaitGroup     // notifications and pruning under way
 	perform context.Context    //nolint:containedctx // parent of the runs' contexts
 	cancel  context.CancelFunc // ends perform
@@ -198,7 +199,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		d.collect()
 		if d.drain.Load() {
 			d.fetching = false
-			if d.allIdle() {
+			if d.allIdle() || d.hurry.Load() {
 				return
 			}
 		}

@@ -78,7 +78,7 @@ func TestPanic(t *testing.T) {
 	w := b.worker(nil, map[string]resque.Handler{
 		"Text":  resque.HandlerFunc(func(context.Context, *resque.Job) error { panic("no way") }),
 		"Error": resque.HandlerFunc(func(context.Context, *resque.Job) error { panic(&json.SyntaxError{}) }),
-		"Nil":   resque.HandlerFunc(func(context.Context, *resque.Job) error { var none []int; _ = none[len(none)]; return nil }),
+		"Nil":   resque.HandlerFunc(func(context.Context, *resque.Job) error { return []error{}[len("x")-1] }),
 	})
 	b.server.Seed(map[string]any{"queue:q": redistest.List{
 		`{"class":"Text","args":[]}`, `{"class":"Error","args":[]}`, `{"class":"Nil","args":[]}`,

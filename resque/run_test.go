@@ -327,6 +327,32 @@ func TestDrainWaitsWithoutLimit(t *testing.T) {
 	}
 }
 
+func TestHurry(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(r *running){
+		"a stop":  func(r *running) { r.cancel() },
+		"a drain": func(r *running) { r.worker.Drain() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, redistest.New(t))
+			b.server.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[1]}`}})
+			jobs := make(calls)
+			w := b.worker(func(c *resque.WorkerConfig) { own(c); c.ShutdownTimeout = time.Hour }, map[string]resque.Handler{"Good": jobs})
+			r := run(t, w)
+			one := jobs.next(t)
+			begin(r)
+			w.Hurry()
+			<-one.ctx.Done()
+			one.answer <- context.Cause(one.ctx)
+			r.wait()
+			if diff := cmp.Diff(redistest.List{`{"class":"Good","args":[1]}`}, b.server.Get("queue:q")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestMalformedAmongGood(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, s *redistest.Server) {

@@ -21,7 +21,7 @@ func (d *dispatcher) stop(ctx context.Context) error {
 	if d.abandoned() {
 		return nil // as after a death: everything stays as it is
 	}
-	d.await(ctx, d.cfg.ShutdownTimeout)
+	d.await(ctx, d.cfg.ShutdownTimeout, d.hurry.Load)
 	if left := d.count(running); left > 0 {
 		d.log.WarnContext(ctx, "cancelling the jobs that still run", "jobs", left)
 		for _, s := range d.slots {
@@ -29,7 +29,7 @@ func (d *dispatcher) stop(ctx context.Context) error {
 				s.run.cancel(ErrStopping)
 			}
 		}
-		d.await(ctx, d.cfg.CancelTimeout)
+		d.await(ctx, d.cfg.CancelTimeout, func() bool { return false })
 	}
 	release, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), d.cfg.ReleaseTimeout, errReleaseTimeout)
 	defer cancel()
@@ -65,13 +65,14 @@ func (d *dispatcher) count(state slotState) (n int) {
 	return n
 }
 
-// await records what finishes, until nothing runs any more or the time is up.
-func (d *dispatcher) await(ctx context.Context, limit time.Duration) {
+// await records what finishes, until nothing runs any more, the time is up or
+// enough says so.
+func (d *dispatcher) await(ctx context.Context, limit time.Duration, enough func() bool) {
 	ctx, cancel := context.WithTimeout(ctx, max(limit, 0))
 	defer cancel()
 	for {
 		d.collect()
-		if d.count(running)+d.count(finished) == 0 || ctx.Err() != nil {
+		if d.count(running)+d.count(finished) == 0 || ctx.Err() != nil || enough() {
 			return
 		}
 		d.turn(ctx)

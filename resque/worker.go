@@ -151,6 +151,11 @@ func (w *Worker) Stop(ctx context.Context) error { return w.dispatcher.stop(ctx)
 // however long that takes (Ruby: QUIT).
 func (w *Worker) Drain() { w.dispatcher.drain.Store(true); w.dispatcher.poke() }
 
+// Hurry makes a stop, this one or one to come, cancel the running jobs at once
+// instead of waiting ShutdownTimeout for them (a second signal). After Drain it
+// ends the waiting without limit in the same way.
+func (w *Worker) Hurry() { w.dispatcher.hurry.Store(true); w.dispatcher.poke() }
+
 // Pause makes the worker take no more jobs until Resume (Ruby: USR2).
 func (w *Worker) Pause() { w.dispatcher.paused.Store(true); w.dispatcher.poke() }
 
