@@ -2,7 +2,6 @@ package resque
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,7 @@ func (d *dispatcher) addAsks(f *flush, now time.Time) {
 	var asks []ask
 	for _, s := range d.asking() {
 		if s.asked == 0 {
-			free := s.state == idle || s.state == finished && s.run.refused == 0 && s.run.outcome.sleep <= 0
+			free := s.state == idle || s.state == finished && s.run.refusals == 0 && s.run.outcome.sleep <= 0
 			if !looks || !free {
 				continue
 			}
@@ -160,10 +159,14 @@ func (d *dispatcher) readQueueNames(ctx context.Context, now time.Time) error {
 		return err
 	}
 	names, err := Strings(replies[len(replies)-1], nil)
-	if err != nil {
-		return fmt.Errorf("resque: reading the set of queues: %w", err)
+	if err != nil { // the queues known so far go on
+		if !d.want.blind {
+			d.log.ErrorContext(ctx, "the names of the queues can't be read", "key", d.keys.Of(keyQueues), "error", err)
+		}
+		d.want.blind, d.want.stale = true, false
+		return nil
 	}
 	slices.SortFunc(names, strings.Compare)
-	d.want.names, d.want.stale = names, false
+	d.want.names, d.want.stale, d.want.blind = names, false, false
 	return nil
 }

@@ -11,7 +11,8 @@ import "fmt"
 //
 // It answers a row a run: {"ok", attempt}, also when this very begin was done
 // before; {"refused"}: the run is not ours any more; {"lost"}: the data went;
-// {"error", text}: the counter can't be counted. The field then holds
+// {"error", text}: the counter can't be counted; {"wrongtype", key}: begins is no
+// hash, so nothing was counted. The field then holds
 // "<token> b <attempt> <before> <expires> <len key> <len mark>\n<key><mark><raw>":
 // what the counter was before ("-": absent), the moment of its expiry in ms
 // ("-": none) and whose begin it noted, so that a give-back can restore it.
@@ -19,6 +20,8 @@ const beginLua = `
 local runs, begins = KEYS[1], KEYS[2]
 local process, n = ARGV[1], tonumber(ARGV[2])
 local closed = redis.call('HEXISTS', runs, 'closed') == 1
+local kind = redis.call('TYPE', begins)
+kind = kind.ok or kind
 local now
 local out, a = {}, 3
 for i = 1, n do
@@ -33,6 +36,8 @@ for i = 1, n do
     out[i] = {'ok', tonumber(string.match(field, '^%d+ b (%S+)'))}
   elseif t ~= token or st ~= 'o' then
     out[i] = {'refused'}
+  elseif kind ~= 'none' and kind ~= 'hash' then
+    out[i] = {'wrongtype', begins}
   else
     local counter = KEYS[2 + i]
     local before = redis.pcall('GET', counter)
@@ -81,7 +86,7 @@ func (d *dispatcher) beginCall(runs []*run) Call {
 
 // begun is a begin call's answer about one run.
 type begun struct {
-	verdict string // ok, refused, lost, error
+	verdict string // ok, refused, lost, error, wrongtype
 	attempt int64
 	reason  string
 }

@@ -70,7 +70,7 @@ func (c *Client) meet(ctx context.Context) error {
 		if ErrorCode(err) != "LOADING" {
 			return err
 		}
-		c.options.Logger.InfoContext(ctx, "Redis is loading its data, waiting", "address", c.target.address, "try", failed)
+		c.options.Logger.WarnContext(ctx, "Redis is loading its data, waiting", "address", c.target.address, "try", failed)
 		if err := c.options.Clock.Sleep(ctx, backoff{}.next(failed)); err != nil {
 			return fmt.Errorf("resque: waiting for Redis to load its data: %w", err)
 		}

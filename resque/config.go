@@ -97,6 +97,8 @@ func (c WorkerConfig) complete(clock Clock) (WorkerConfig, error) {
 		}
 	}
 	switch {
+	case c.Interval < time.Millisecond:
+		return c, configError("WorkerConfig.Interval", "is under a millisecond: use 0 for 5s")
 	case c.Concurrency < 0:
 		return c, configError("WorkerConfig.Concurrency", "is negative: use 0 for 10 slots")
 	case c.Concurrency == 0:

@@ -75,6 +75,8 @@ type appetite struct {
 	// names are all queues, for lists with patterns; stale: read them anew.
 	names []string
 	stale bool
+	// blind: they could not be read, and that was logged.
+	blind bool
 }
 
 // workerScripts are the scripts of a worker, each with its manual where its text
@@ -235,7 +237,7 @@ func (d *dispatcher) due(now time.Time) bool {
 			return true
 		case s.state == finished && !now.Before(s.run.notBefore):
 			return true
-		case s.state == reserved && d.fetching:
+		case s.state == reserved && d.fetching && !now.Before(s.run.notBefore):
 			return true
 		case s.state == idle && looks:
 			return true
@@ -255,7 +257,7 @@ func (d *dispatcher) next(now time.Time) time.Time {
 	anyIdle := false
 	for _, s := range d.slots {
 		anyIdle = anyIdle || s.state == idle
-		if s.state == finished && s.run.notBefore.Before(at) {
+		if (s.state == finished || s.state == reserved && d.fetching) && s.run.notBefore.Before(at) {
 			at = s.run.notBefore
 		}
 	}
@@ -445,6 +447,8 @@ const outageMost = 2 * time.Second
 
 func (o *outage) note(log *slog.Logger, err error) {
 	switch {
+	case err != nil && o.failed == 0 && ErrorCode(err) != "":
+		log.Error("Redis refuses; trying again", "error", err)
 	case err != nil && o.failed == 0:
 		log.Error("Redis does not answer; trying again", "error", err)
 	case err == nil && o.failed > 0:

@@ -38,7 +38,7 @@ func (d *dispatcher) flush(ctx context.Context) error {
 	var f flush
 	d.addRenewal(&f, now)
 	d.addRecords(&f, now)
-	d.addBegins(&f)
+	d.addBegins(&f, now)
 	d.addAsks(&f, now)
 	if len(f.calls) == 0 {
 		return nil
@@ -135,7 +135,7 @@ func (d *dispatcher) addRecords(f *flush, now time.Time) {
 		if s.run.rewrites() {
 			d.addRewrite(f, s.run, func() {})
 		}
-		if s.run.refused > 0 {
+		if s.run.refusals > 0 {
 			d.addRecord(f, []*run{s.run})
 			continue
 		}
@@ -180,16 +180,20 @@ func (d *dispatcher) recorded(r *run, answer recorded) {
 	case "lost":
 		d.lost = true
 	case "wrongtype":
-		if r.refused == 0 {
-			d.log.Error("a run can't be recorded while a key is of the wrong type; trying again",
-				"class", r.job.Class, "key", answer.detail)
-		}
-		r.refused++
-		r.notBefore = time.Now().Add(backoff{}.next(r.refused))
+		d.refused(r, answer.detail)
 	default: // revoked
 		d.log.Warn("a run was not recorded: its job was given to somebody else", "class", r.job.Class, "queue", r.queue)
 		d.free(s)
 	}
+}
+
+// refused puts a begin or record off that a key of the wrong type prevents.
+func (d *dispatcher) refused(r *run, key string) {
+	if r.refusals == 0 {
+		d.log.Error("a run can't go on while a key is of the wrong type; trying again", "class", r.job.Class, "key", key)
+	}
+	r.refusals++
+	r.notBefore = time.Now().Add(backoff{}.next(r.refusals))
 }
 
 // settled ends a recorded run.
@@ -215,10 +219,10 @@ func (d *dispatcher) settled(r *run) {
 
 // addBegins begins what was reserved and has a retry counter; an element that
 // Ruby couldn't carry in a hand is rewritten there first.
-func (d *dispatcher) addBegins(f *flush) {
+func (d *dispatcher) addBegins(f *flush, now time.Time) {
 	var batch []*run
 	for _, s := range d.slots {
-		if s.state != reserved || !d.fetching {
+		if s.state != reserved || !d.fetching || now.Before(s.run.notBefore) {
 			continue
 		}
 		counted := s.run.counter.Key != ""
@@ -259,6 +263,8 @@ func (d *dispatcher) begun(r *run, answer begun) {
 		d.launch(r)
 	case "lost":
 		d.lost = true
+	case "wrongtype":
+		d.refused(r, answer.reason)
 	default: // refused
 		d.log.Warn("a job was given to somebody else before it began", "class", r.job.Class, "queue", r.queue)
 		d.free(r.slot)

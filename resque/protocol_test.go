@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -379,6 +380,80 @@ func TestLateReserveBeforeTheClose(t *testing.T) {
 		}
 		if got := hands(s); len(got) > 0 {
 			t.Errorf("hands: %v", got)
+		}
+	})
+}
+
+// Where understudy:begins is no hash a run neither begins nor ends with a half
+// of its writes: it goes on once the key is mended.
+func TestWrongTypeOfBegins(t *testing.T) {
+	t.Parallel()
+	for name, early := range map[string]bool{"before the begin": true, "before the record": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+				b := newBench(t, s)
+				jobs := make(calls)
+				w := b.worker(func(c *resque.WorkerConfig) { own(c); c.Interval = 5 * time.Millisecond }, nil)
+				if err := w.Handle("Counted", jobs, retry.Policy{}); err != nil {
+					t.Fatal(err)
+				}
+				spoil := func() { s.Do("DEL", s.Key("understudy:begins")); s.Do("SET", s.Key("understudy:begins"), "x") }
+				if early {
+					spoil()
+				}
+				s.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Counted","args":[1]}`}})
+				run(t, w)
+				if early {
+					eventually(t, "it is in hand", func() bool { return len(hands(s)) == 1 })
+				} else {
+					one := jobs.next(t)
+					spoil()
+					one.answer <- nil
+				}
+				if got := s.Get("stat:processed"); got != nil {
+					t.Errorf("stat:processed is %v", got)
+				}
+				if counter := s.Get(countedOne); early && counter != nil {
+					t.Errorf("the counter is %v", counter)
+				}
+				s.Do("DEL", s.Key("understudy:begins"))
+				if early {
+					jobs.next(t).answer <- nil
+				}
+				eventually(t, "it is recorded", func() bool { return s.Get("stat:processed") == "1" })
+				if counter := s.Get(countedOne); counter != nil {
+					t.Errorf("the counter is left: %v", counter)
+				}
+			})
+		})
+	}
+}
+
+// Where the set of queues is of the wrong type nothing can be given back: the
+// job stays in hand, and the stop says so.
+func TestGiveBackNeedsTheSetOfQueues(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		b := newBench(t, s)
+		jobs := make(calls)
+		w := b.worker(func(c *resque.WorkerConfig) {
+			own(c)
+			c.ShutdownTimeout, c.ReleaseTimeout = -1, 300*time.Millisecond
+		}, map[string]resque.Handler{"Good": jobs})
+		s.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[1]}`}, "queues": "no set"})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		one := jobs.next(t)
+		cancel()
+		<-one.ctx.Done()
+		one.answer <- context.Cause(one.ctx)
+		if err := <-done; err == nil || !strings.Contains(err.Error(), "queues is no set") {
+			t.Errorf("Run: %v", err)
+		}
+		if got := hands(s); len(got) != 1 {
+			t.Errorf("hands: %v, want the job's", got)
 		}
 	})
 }

@@ -46,6 +46,7 @@ local function check(r)
   for w = 1, r.writes do
     local command, key = ARGV[at], KEYS[r.key + 2 + w]
     local want = types[command]
+    if command == 'CLEAR' then key, want = begins, 'hash' end
     if want then
       local is = redis.call('TYPE', key)
       is = is.ok or is

@@ -37,10 +37,16 @@ return redis.call('GET', KEYS[1])
 //	ARGV 1 the epoch that the process knows, 2 process, 3 lease in ms,
 //	     4 started text, 5 heartbeat text, then the ids, then the schema's number
 //
-// It answers "ok", "closed" or "epoch" (the data is not what it was).
+// It answers "ok", "closed" or "epoch" (the data is not what it was), or an error
+// before it wrote anything where a key is of the wrong type.
 const registerLua = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'epoch' end
 if redis.call('HEXISTS', KEYS[2], 'closed') == 1 then return 'closed' end
+for key, want in pairs({[KEYS[3]] = 'zset', [KEYS[4]] = 'set', [KEYS[5]] = 'hash'}) do
+  local is = redis.call('TYPE', key)
+  is = is.ok or is
+  if is ~= 'none' and is ~= want then return redis.error_reply('WRONGTYPE ' .. key .. ' is no ' .. want) end
+end
 local beats, last = {}, #ARGV - 1
 for i = 6, last do
   redis.call('SET', KEYS[i], ARGV[4])

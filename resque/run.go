@@ -57,8 +57,8 @@ type run struct {
 	cancel  context.CancelCauseFunc
 	err     error
 	outcome outcome
-	// refused counts how often the record was refused for a key of the wrong
-	// type; notBefore is when it is tried again, by itself.
-	refused   int
+	// refusals counts how often its begin or record was refused for a key of the
+	// wrong type; notBefore is when it is tried again, a record by itself.
+	refusals  int
 	notBefore time.Time
 }

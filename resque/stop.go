@@ -34,7 +34,7 @@ func (d *dispatcher) stop(ctx context.Context) error {
 	release, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), d.cfg.ReleaseTimeout, errReleaseTimeout)
 	defer cancel()
 	if err := d.release(release); err != nil {
-		return fmt.Errorf("resque: stop: %w; what is left will be recovered when the lease has run out", err)
+		return fmt.Errorf("resque: stop: %w; jobs that are left stay in their workers' hands", err)
 	}
 	d.log.InfoContext(ctx, "worker unregistered", "process", d.process)
 	return nil
@@ -83,6 +83,7 @@ func (d *dispatcher) await(ctx context.Context, limit time.Duration, enough func
 // process remembers: a late copy of a reserve may have taken more), closes the
 // process and unregisters its ids. Each step is tried until ctx ends.
 func (d *dispatcher) release(ctx context.Context) error {
+	var last error // of a try that the end of ctx didn't spoil
 	for try := 1; ; try++ {
 		err := d.tryRelease(ctx)
 		if err == nil {
@@ -93,8 +94,9 @@ func (d *dispatcher) release(ctx context.Context) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return errors.Join(context.Cause(ctx), err)
+			return errors.Join(context.Cause(ctx), cmp.Or(last, err))
 		}
+		last = err
 		if errors.Is(err, errUnfinished) { // a late reserve, or a queue whose key is no list
 			d.pause(ctx, backoff{most: outageMost}.next(try))
 			continue
@@ -141,12 +143,18 @@ func (d *dispatcher) tryRelease(ctx context.Context) error {
 //	     element, attempt, before, expires, counter, mark ("" for a run that
 //	     hasn't begun)
 //
-// It answers how many were given back. A run whose field has changed since is
+// It answers how many were given back, or an error before it wrote anything where
+// queues or begins is of the wrong type. A run whose field has changed since is
 // left alone; one with an empty hand is only marked. The counter is restored
 // only while it holds what this run's begin wrote, and that begin is the last
 // one noted.
 const giveBackLua = `
 local runs, begins, given = KEYS[1], KEYS[2], 0
+for key, want in pairs({[begins] = 'hash', [KEYS[3]] = 'set'}) do
+  local is = redis.call('TYPE', key)
+  is = is.ok or is
+  if is ~= 'none' and is ~= want then return redis.error_reply('WRONGTYPE ' .. key .. ' is no ' .. want) end
+end
 if redis.call('HEXISTS', runs, 'closed') == 1 then return 0 end
 local k = 4
 for a = 2, #ARGV, 9 do
