@@ -6,12 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.com/understudy/internal/jobsfile"
+	"example.com/understudy/retry"
 )
 
 // root is the module's, seen from this folder.
@@ -129,6 +131,27 @@ func TestJobsFilesParse(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no jobs file was found")
+	}
+}
+
+// Every key of a jobs file stands in the table of docs/jobs.md, and in one of its
+// examples.
+func TestJobsListsEveryKey(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/jobs.md")
+	example := strings.Join(blocks(page, "yaml"), "")
+	keys := []string{"queue", "exec", "timeout"}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[retry.Spec]()) {
+		key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		keys = append(keys, key)
+	}
+	for _, key := range keys {
+		if !strings.Contains(page, "\n| `"+key+"` |") {
+			t.Errorf("docs/jobs.md has no row for %s", key)
+		}
+		if !strings.Contains(example, "    "+key+": ") && !strings.Contains(example, "    "+key+":\n") {
+			t.Errorf("docs/jobs.md has no example of %s", key)
+		}
 	}
 }
 
