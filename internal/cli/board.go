@@ -23,6 +23,7 @@ type board struct {
 	open    int           // rows whose job isn't through
 	allDone chan struct{} // closed when there are none
 	drawn   int           // lines of the table on the screen
+	remarks []string      // below it
 	totals  struct{ jobs, runs, succeeded, retried, failed int }
 }
 
@@ -40,11 +41,19 @@ func newBoard(out io.Writer, screen bool) *board {
 	return &board{out: out, screen: screen, began: time.Now(), allDone: make(chan struct{})}
 }
 
-func (b *board) title(text string, once bool) {
+func (b *board) title(where string, once bool) {
+	text := "A worker with 3 slots and a scheduler at work."
 	if !once {
 		text += " Ctrl-C ends it."
 	}
-	b.print("%s\n\n", text)
+	b.print("%s\n%s\n\n", text, where)
+}
+
+// remark stands below the table from now on.
+func (b *board) remark(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.remarks = strings.Split(fmt.Sprintf(format, args...), "; ")
 }
 
 // begin starts a round.
@@ -178,12 +187,14 @@ func (b *board) draw(now time.Time) {
 	defer b.mu.Unlock()
 	lines := b.table(now)
 	var text strings.Builder
+	text.WriteString("\x1b[?7l\r") // a narrow terminal cuts lines; a ^C may stand in this one
 	if b.drawn > 0 {
 		fmt.Fprintf(&text, "\x1b[%dA", b.drawn) // up
 	}
 	for _, line := range lines {
 		text.WriteString(line + "\x1b[K\n") // and clear what was there
 	}
+	text.WriteString("\x1b[J\x1b[?7h")
 	b.drawn = len(lines)
 	b.print("%s", text.String())
 }
@@ -198,7 +209,12 @@ func (b *board) table(now time.Time) []string {
 		}
 		lines = append(lines, cut(line, lineWidth))
 	}
-	return append(lines, "", fmt.Sprintf("  %.0f s, %d runs", now.Sub(b.began).Seconds(), b.totals.runs))
+	last := fmt.Sprintf("  %.0f s, %d runs", now.Sub(b.began).Seconds(), b.totals.runs)
+	lines = append(lines, "", last)
+	for _, text := range b.remarks {
+		lines = append(lines, cut("  "+text, lineWidth))
+	}
+	return lines
 }
 
 func mark(state string) string {

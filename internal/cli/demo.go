@@ -22,7 +22,8 @@ needed and nothing is left behind.
 Examples:
    understudy demo                                  goes on until Ctrl-C
    understudy demo --once                           ends when all jobs are through
-   understudy demo --redis redis://localhost:6379   in a Redis that you can look at`
+   understudy demo --redis redis://localhost:6379   leaves keys to look at, in the
+                                                    namespace ` + demoNamespace
 
 func (a *app) demo() *cli.Command {
 	return &cli.Command{
@@ -59,19 +60,28 @@ func (a *app) runDemo(ctx context.Context, s settings) (err error) {
 		defer server.Close()
 		address = "redis://" + server.Addr()
 	}
-	log := a.logger(s)
+	log, screen := a.logger(s), a.screen
 	if !s.on("verbose", "VERBOSE", "LOGGING") && !s.on("vverbose", "VVERBOSE") {
 		log = slog.New(slog.DiscardHandler) // the view tells of failures
+	} else {
+		screen = false // the log would be in the table's way
 	}
 	client, err := a.open(ctx, s, address, resque.Options{Namespace: s.namespace(demoNamespace), Logger: log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	stopped, done := a.untilStopped(ctx, nil)
+	d := &demo{client: client, log: log, board: newBoard(a.stdout, screen), once: s.on("once")}
+	if d.worker, err = d.newWorker(); err != nil {
+		return err
+	}
+	say := a.say
+	if screen {
+		say = d.board.remark // a line of its own would be in the table's way
+	}
+	stopped, done := a.untilStopped(ctx, stopping{hurry: d.worker.Hurry, say: say})
 	defer done()
-	d := &demo{client: client, log: log, board: newBoard(a.stdout, a.screen), once: s.on("once")}
-	d.board.title(fmt.Sprintf("A worker with 3 slots and a scheduler on %s, namespace %s.", shownURL(address), client.Keys().Namespace()), d.once)
+	d.board.title(fmt.Sprintf("on %s, namespace %s", shownURL(address), client.Keys().Namespace()), d.once)
 	return d.run(stopped)
 }
 
@@ -80,10 +90,11 @@ type demo struct {
 	client *resque.Client
 	log    *slog.Logger
 	board  *board
+	worker *resque.Worker
 	once   bool
 }
 
-func (d *demo) run(ctx context.Context) error {
+func (d *demo) newWorker() (*resque.Worker, error) {
 	// Every run is shown when it starts and succeeds (middleware), and every
 	// failure once it is recorded (a failure backend beside Ruby's).
 	worker, err := resque.NewWorker(d.client, resque.WorkerConfig{
@@ -95,11 +106,12 @@ func (d *demo) run(ctx context.Context) error {
 		Logger:      d.log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := handleDemoJobs(worker); err != nil {
-		return err
-	}
+	return worker, handleDemoJobs(worker)
+}
+
+func (d *demo) run(ctx context.Context) error {
 	mover, err := scheduler.New(d.client, scheduler.Config{Interval: demoInterval, Logger: d.log})
 	if err != nil {
 		return err
@@ -112,7 +124,7 @@ func (d *demo) run(ctx context.Context) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 3) //nolint:mnd // one for each
-	go func() { ended <- unlessStopped(working, worker.Run(working)) }()
+	go func() { ended <- unlessStopped(working, d.worker.Run(working)) }()
 	go func() { ended <- mover.Run(working) }()
 	go func() { d.board.show(working); ended <- nil }()
 
@@ -182,8 +194,10 @@ func (d *demo) summary(ctx context.Context, before demoNumbers) error {
 	if err != nil {
 		return err
 	}
-	d.board.end(fmt.Sprintf("Redis holds what Ruby's Resque would have left: stat:processed %d, stat:failed %d,\n"+
-		"%d records in failed for resque-web (failures with a retry to come are kept out), %d jobs waiting.",
+	d.board.end(fmt.Sprintf("Redis holds what Ruby's Resque would have left:\n"+
+		"  stat:processed %d, stat:failed %d (each failed try counts, as in Ruby),\n"+
+		"  %d records in failed for resque-web (none while a retry is to come),\n"+
+		"  %d jobs waiting.",
 		after.processed-before.processed, after.failures-before.failures, after.records-before.records, after.waiting))
 	return nil
 }

@@ -25,6 +25,12 @@ func TestDemoOnce(t *testing.T) {
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
+	lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
+	for _, line := range append(lines[:3:3], lines[len(lines)-5:]...) {
+		if len(line) > 80 {
+			t.Errorf("%d letters: %s", len(line), line)
+		}
+	}
 	// What a person must be able to see, in this order.
 	for _, story := range [][]string{
 		{"WelcomeMail  runs", "WelcomeMail  succeeds at the first try"},
@@ -32,7 +38,7 @@ func TestDemoOnce(t *testing.T) {
 		{"SyncStock    fails with NetworkError", "SyncStock    runs (retry 1)", "SyncStock    fails", "SyncStock    runs (retry 2)", "SyncStock    succeeds at try 3"},
 		{"ChargeCard   fails for good with CardDeclined: the bank refuses 19.90"},
 		{"ResizeImage  fails with RuntimeError: no decoder for cat.png; again in ", "ResizeImage  fails for good with RuntimeError"},
-		{"5 jobs in 9 runs: 3 succeeded, 2 of them after retries; 2 failed for good.", "stat:processed 9, stat:failed 6,\n2 records in failed", "0 jobs waiting"},
+		{"5 jobs in 9 runs: 3 succeeded, 2 of them after retries; 2 failed for good.", "stat:processed 9, stat:failed 6 (each failed try counts, as in Ruby),\n  2 records in failed", "0 jobs waiting"},
 	} {
 		rest := got.stdout
 		for _, text := range story {
@@ -92,7 +98,7 @@ func TestBoard(t *testing.T) {
 	cli.BoardDraw(b, now.Add(30*time.Second))
 	first := out.String()
 	for _, line := range []string{
-		"The demo.\n\n",
+		"A worker with 3 slots and a scheduler at work.\nThe demo.\n\n",
 		"  ✓ Good         succeeded  at the first try\x1b[K\n",
 		"  … Slow         waits      NetworkError: " + strings.Repeat("ä", 18) + "…; again in 30.0 s\x1b[K\n",
 		"  ✗ Bad          failed     NetworkError: gone\x1b[K\n",
@@ -113,8 +119,16 @@ func TestBoard(t *testing.T) {
 	}
 	out.Reset()
 	cli.BoardDraw(b, now.Add(90*time.Second))
-	if second := out.String(); !strings.HasPrefix(second, "\x1b[6A") || !strings.Contains(second, "again in 0.0 s") {
+	if second := out.String(); !strings.HasPrefix(second, "\x1b[?7l\r\x1b[6A") || !strings.HasSuffix(second, "\x1b[J\x1b[?7h") || !strings.Contains(second, "again in 0.0 s") {
 		t.Errorf("the second table is %q", second)
+	}
+	// What is said while the table stands goes below it.
+	out.Reset()
+	cli.BoardRemark(b, "%s: waiting; once more hurries", "interrupt")
+	cli.BoardDraw(b, now)
+	cli.BoardDraw(b, now)
+	if third := out.String(); strings.Count(third, " 3 runs\x1b[K\n  interrupt: waiting\x1b[K\n  once more hurries\x1b[K\n") != 2 || !strings.Contains(third, "\x1b[8A") {
+		t.Errorf("with a remark the table is %q", third)
 	}
 	out.Reset()
 	cli.BoardEnd(b, "That is all.")

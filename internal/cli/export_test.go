@@ -27,5 +27,6 @@ var (
 	BoardWatch  = (*board).watch
 	BoardFailed = (*board).failed
 	BoardDraw   = func(b *board, now time.Time) { b.draw(now) }
+	BoardRemark = (*board).remark
 	BoardEnd    = (*board).end
 )

@@ -65,7 +65,7 @@ func (a *app) runScheduler(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	a.say("moving delayed jobs on %s (stop: Ctrl-C)", shownURL(address))
-	stopped, done := a.untilStopped(ctx, nil)
+	stopped, done := a.untilStopped(ctx, stopping{say: a.say})
 	defer done()
 	return mover.Run(stopped)
 }

@@ -21,9 +21,12 @@ const workHelp = `Takes jobs from the queues and performs them with the programs
 
 ` + jobsfile.Example + `
 
+docs/jobs.md lists all keys; examples/programs has programs to begin with.
+
 A program gets the job on standard input and RESQUE_CLASS, RESQUE_QUEUE,
 RESQUE_ATTEMPT and RESQUE_WORKER in its environment. Exit status 0 is success;
-else its last line on standard error is the error.
+else its last line on standard error is the error: a plain text is a
+RuntimeError, {"exception":"BadRecipient","error":"…"} names its class.
 
 Examples:
    understudy work --queues mt_messages --jobs jobs.yml
@@ -32,8 +35,13 @@ Examples:
    understudy work --queues '*' --jobs jobs.yml --until-empty
    QUEUES=high,low COUNT=5 VERBOSE=1 understudy work --jobs jobs.yml
 
-TERM and INT finish the running jobs within 15 s and give the rest back to their
-queues; QUIT waits for them without limit.`
+With * it takes every job there is, and fails those of classes that the file
+doesn't name (NameError), as a Ruby worker does: whoever works a queue must know
+every class on it. To move one class, give it a queue of its own first.
+
+TERM and INT wait 10 s for the running jobs, then cancel them and give the rest
+back to their queues; QUIT waits without limit. A second signal cancels at once,
+a third ends the process.`
 
 func (a *app) work() *cli.Command {
 	return &cli.Command{
@@ -86,7 +94,7 @@ func (a *app) runWork(ctx context.Context, s settings) (err error) {
 	}
 	queues, _ := resque.ParseQueueList(plan.config.Queues...) // was read once
 	a.say("working %s on %s (stop: Ctrl-C)", queues.IDText(), shownURL(plan.address))
-	stopped, done := a.untilStopped(ctx, worker.Drain)
+	stopped, done := a.untilStopped(ctx, stopping{drain: worker.Drain, hurry: worker.Hurry, say: a.say})
 	defer done()
 	if !plan.untilEmpty {
 		return unlessStopped(stopped, worker.Run(stopped))

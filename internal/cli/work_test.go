@@ -162,9 +162,9 @@ func TestWorkStops(t *testing.T) {
 		signal os.Signal
 		says   string
 	}{
-		{syscall.SIGTERM, "terminated: stopping"},
-		{os.Interrupt, "interrupt: stopping"},
-		{syscall.SIGQUIT, "quit: taking no more jobs"},
+		{syscall.SIGTERM, "terminated: waiting up to 10 s for the running jobs; once more cancels them and gives them back"},
+		{os.Interrupt, "interrupt: waiting up to 10 s"},
+		{syscall.SIGQUIT, "quit: taking no more jobs, waiting for the running ones; once more cancels"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.signal.String(), func(t *testing.T) {
@@ -190,10 +190,6 @@ func TestWorkStops(t *testing.T) {
 			stderr.await(t, "Slow: begun")
 			signals <- tt.signal
 			stderr.await(t, tt.says)
-			if tt.signal == syscall.SIGQUIT { // which isn't the end of listening
-				signals <- syscall.SIGTERM
-				stderr.await(t, "terminated: stopping")
-			}
 			if err := os.WriteFile(gate, []byte("go\n"), 0o600); err != nil { // the running job may finish
 				t.Fatal(err)
 			}
@@ -209,6 +205,47 @@ func TestWorkStops(t *testing.T) {
 			}
 			if n := s.Do("SCARD", s.Key("workers")); n != int64(0) {
 				t.Errorf("%v workers are left", n)
+			}
+		})
+	}
+}
+
+// TestASecondSignalHurries: the running job is cancelled and given back at once,
+// and a third signal is nobody's here.
+func TestASecondSignalHurries(t *testing.T) {
+	t.Parallel()
+	for _, first := range []os.Signal{syscall.SIGTERM, os.Interrupt, syscall.SIGQUIT} {
+		t.Run(first.String(), func(t *testing.T) {
+			t.Parallel()
+			s := redistest.New(t)
+			jobs := jobsFile(t, map[string]string{"Slow": `echo begun; exec sleep 60`})
+			const job = `{"class":"Slow","args":[1]}`
+			s.Seed(map[string]any{"queues": redistest.Set{"q"}, "queue:q": redistest.List{job}})
+			signals, stderr := make(chan os.Signal), newWatched()
+			ended := make(chan result, 1)
+			go func() {
+				ended <- run(t, command{
+					args: on(s, words("work --queues q --jobs", jobs)...), signals: signals, stderr: stderr,
+				})
+			}()
+			stderr.await(t, "Slow: begun")
+			signals <- first
+			stderr.await(t, "once more cancels")
+			signals <- syscall.SIGTERM
+			stderr.await(t, "terminated: cancelling the running jobs")
+			select {
+			case signals <- syscall.SIGTERM:
+				t.Error("the third signal is caught")
+			case got := <-ended:
+				if got.number != 0 {
+					t.Errorf("ends with %d: %s", got.number, got.stderr)
+				}
+			}
+			if got := s.Do("LINDEX", s.Key("queue:q"), 0); got != job {
+				t.Errorf("the queue holds %v", got)
+			}
+			if n := s.Do("EXISTS", s.Key("stat:failed"), s.Key("failed")); n != int64(0) {
+				t.Error("the job was recorded as failed")
 			}
 		})
 	}
