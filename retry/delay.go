@@ -13,7 +13,8 @@ type Delay struct {
 	of    func(job *resque.Job, err error) (time.Duration, error)
 }
 
-// Every is the same wait before each retry. It has to be whole seconds.
+// Every is the same wait before each retry. It has to be whole seconds, written
+// with their unit: Every(60 * time.Second), for Every(60) is 60 nanoseconds.
 func Every(d time.Duration) Delay { return Delay{fixed: d} }
 
 // DelayFunc is a wait by job, attempt or error; fractions of a second are cut.

@@ -26,9 +26,12 @@ type Match struct {
 	bad   string // why it is refused
 }
 
-// Named is a Ruby class with its descendants, or a Go type (net.OpError). It
-// finds an error by its name and ancestors, as resque.DescribeError gives them,
-// and by those of the errors that it wraps.
+// Named is a Ruby class with its descendants, or a Go type with its package, as
+// in net.OpError or main.BadRecipient; BadRecipient alone doesn't find the latter.
+// For types of your own use As[BadRecipient](), or give them the name of the Ruby
+// class by a method ExceptionName() string. It finds an error by its name and
+// ancestors, as resque.DescribeError gives them, and by those of the errors that
+// it wraps.
 func Named(class string) Match {
 	m := Match{name: class, text: class}
 	if class == "" {

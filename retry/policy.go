@@ -28,9 +28,9 @@ const (
 // that panics loses no job: the job is then recorded as failed, with both errors
 // in its text.
 type Policy struct {
-	// Limit is how many retries there are at most (retry_limit). 0: the
-	// default, which is the number of delays of Backoff, else the longest Wait
-	// of On, else 1. Negative: Never, or for ever.
+	// Limit is how many retries there are at most (retry_limit). 0 is not Ruby's
+	// 0, which is Never here, but the default: the number of delays of Backoff,
+	// else the longest Wait of On, else 1. Negative: Never, or for ever.
 	Limit int
 	// Delay is the wait before a retry (retry_delay). Zero value, 0 or
 	// negative: none.

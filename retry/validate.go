@@ -73,7 +73,11 @@ func (p Policy) checkConflicts(found *problems) {
 
 func (p Policy) checkDelays(found *problems) {
 	check := func(field string, d time.Duration) {
-		if rest := d % time.Second; rest != 0 {
+		switch {
+		case d%time.Second == 0:
+		case -time.Millisecond < d && d < time.Millisecond: // a bare number
+			found.add(fmt.Sprintf("has %v: Go counts nanoseconds; write %d * time.Second", d, d.Nanoseconds()), field)
+		default:
 			found.add(fmt.Sprintf("has %v: delays are whole seconds, write %v", d, roundUp(d)), field)
 		}
 	}
