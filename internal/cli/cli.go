@@ -68,13 +68,11 @@ func (a *app) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	flags := []cli.Flag{helpFlag()}
 	main := &cli.App{
 		Name:            binary,
-		Usage:           "work the queues of Ruby's Resque in Go, with the retries of resque-retry",
-		UsageText:       binary + " COMMAND [arguments] [options]",
-		Description:     appHelp,
 		Commands:        commands,
-		Flags:           []cli.Flag{helpFlag()},
+		Flags:           flags,
 		HideHelp:        true,
 		HideHelpCommand: true,
 		HideVersion:     true,
@@ -82,6 +80,8 @@ func (a *app) run(ctx context.Context, args []string) error {
 		ErrWriter:       a.stderr,
 		ExitErrHandler:  func(*cli.Context, error) {},
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return refuse(binary+" --help", "%v", err) },
+		CustomAppHelpTemplate: helpText(binary+" - work the queues of Ruby's Resque in Go, with resque-retry's retries",
+			binary+" COMMAND [arguments] [options]", appHelp, commands, flags),
 	}
 	return main.RunContext(ctx, append([]string{binary}, argv...))
 }
@@ -91,6 +91,7 @@ func (a *app) commands() []*cli.Command {
 	for _, c := range list {
 		c.HideHelp, c.HideHelpCommand = true, true
 		c.Flags = append(c.Flags, helpFlag())
+		c.CustomHelpTemplate = helpText(binary+" "+c.Name+" - "+c.Usage, c.UsageText, c.Description, nil, c.Flags)
 		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
 			return refuse(binary+" "+c.Name+" --help", "%v", err)
 		}
@@ -106,11 +107,11 @@ func helpFlag() cli.Flag {
 
 const binary = "understudy"
 
-const appHelp = `See it at work:         understudy demo
-Work with programs:     understudy work --queues mt_messages --jobs jobs.yml
-Enqueue a job:          understudy enqueue DeliverSMS 7 +4912345 hello --queue mt_messages
-Move delayed jobs:      understudy scheduler
-More about a command:   understudy work --help
+const appHelp = `See it at work:        understudy demo
+Work with programs:    understudy work --queues mt_messages --jobs jobs.yml
+Enqueue a job:         understudy enqueue DeliverSMS 7 hello --queue mt_messages
+Move delayed jobs:     understudy scheduler
+More about a command:  understudy work --help
 
 Options may stand anywhere, -- ends them. Ruby's variables (REDIS_URL, QUEUES,
 COUNT, INTERVAL, …) are read where no option is given.`

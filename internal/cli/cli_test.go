@@ -201,6 +201,11 @@ func TestHelp(t *testing.T) {
 			if got.number != 0 || !strings.Contains(got.stdout, tt.holds) || got.stderr != "" {
 				t.Errorf("ends with %d, stderr %q, stdout\n%s", got.number, got.stderr, got.stdout)
 			}
+			for line := range strings.Lines(got.stdout) {
+				if len([]rune(line)) > 81 || strings.Contains(line, "default: false") || strings.HasSuffix(line, " \n") {
+					t.Errorf("a line too long, or noise: %q", line)
+				}
+			}
 		})
 	}
 }

@@ -19,7 +19,7 @@ const defaultURL = "redis://localhost:6379"
 func redisFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "redis", Usage: "`URL` of the Redis: redis://user:password@host:6379/0, rediss://… or unix:///path/redis.sock?db=0 [$REDIS_URL, or the variable that $REDIS_PROVIDER names] (default: " + defaultURL + ")"},
-		&cli.StringFlag{Name: "namespace", Usage: "what stands before every key; '' for nothing (default: " + resque.DefaultNamespace + ")"},
+		&cli.StringFlag{Name: "namespace", Usage: "`TEXT` before every key; '' for nothing (default: " + resque.DefaultNamespace + ")"},
 	}
 }
 

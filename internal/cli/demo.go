@@ -20,10 +20,11 @@ one must not be tried again, one is given up. Redis is in memory, so nothing is
 needed and nothing is left behind.
 
 Examples:
-   understudy demo                                  goes on until Ctrl-C
-   understudy demo --once                           ends when all jobs are through
-   understudy demo --redis redis://localhost:6379   leaves keys to look at, in the
-                                                    namespace ` + demoNamespace
+   understudy demo            goes on until Ctrl-C
+   understudy demo --once     ends when all jobs are through
+   understudy demo --redis redis://localhost:6379
+                              leaves keys to look at, in the namespace
+                              ` + demoNamespace
 
 func (a *app) demo() *cli.Command {
 	return &cli.Command{
@@ -34,7 +35,7 @@ func (a *app) demo() *cli.Command {
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "once", Usage: "end when all jobs are through"},
 			&cli.StringFlag{Name: "redis", Usage: "`URL` of a Redis to use (default: one in memory)"},
-			&cli.StringFlag{Name: "namespace", Usage: "what stands before every key (default: " + demoNamespace + ")"},
+			&cli.StringFlag{Name: "namespace", Usage: "`TEXT` before every key (default: " + demoNamespace + ")"},
 		}, logFlags()...),
 		Action: func(c *cli.Context) error { return a.runDemo(c.Context, a.settings(c)) },
 	}

@@ -31,7 +31,7 @@ RuntimeError, {"exception":"BadRecipient","error":"…"} names its class.
 Examples:
    understudy work --queues mt_messages --jobs jobs.yml
    understudy work --queues 'critical,*,!slow' --jobs jobs.yml --concurrency 25
-   understudy work --queues high=2,low=1 --jobs jobs.yml     by weight, not strictly
+   understudy work --queues high=2,low=1 --jobs jobs.yml     by weight
    understudy work --queues '*' --jobs jobs.yml --until-empty
    QUEUES=high,low COUNT=5 VERBOSE=1 understudy work --jobs jobs.yml
 
@@ -54,7 +54,7 @@ func (a *app) work() *cli.Command {
 			&cli.StringFlag{Name: "jobs", Usage: "`FILE` that says how to perform which class"},
 			&cli.StringFlag{Name: "concurrency", Usage: "`NUMBER` of jobs at a time [$COUNT] (default: 10)"},
 			&cli.StringFlag{Name: "interval", Usage: "`TIME` between looks at the queues, where Redis can't tell of changes; 0 is --until-empty, as in Ruby [$INTERVAL] (default: 5)"},
-			&cli.StringFlag{Name: "failures", Usage: "where failures go, list or per-queue [$FAILURE_BACKEND: redis or redis_multi_queue] (default: list)"},
+			&cli.StringFlag{Name: "failures", Usage: "`WHERE` failures go, list or per-queue [$FAILURE_BACKEND: redis or redis_multi_queue] (default: list)"},
 			&cli.BoolFlag{Name: "no-suppress", Usage: "record each failure, also while a retry is pending"},
 			&cli.BoolFlag{Name: "until-empty", Usage: "end when no job is left that is due; due delayed jobs are moved to their queues"},
 			&cli.StringFlag{Name: "pidfile", Usage: "`FILE` that gets the process id [$PIDFILE]"},
