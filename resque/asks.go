@@ -10,11 +10,14 @@ import (
 // addAsks asks for jobs: again for asks whose answer never came, and anew for
 // idle slots and those whose outcome goes with this flush.
 func (d *dispatcher) addAsks(f *flush, now time.Time) {
+	if !d.starting {
+		return // the stop finds in the fields what a lost answer took
+	}
 	looks := d.looks(now)
 	var asks []ask
 	for _, s := range d.asking() {
 		if s.asked == 0 {
-			free := s.state == idle || s.state == finished && s.run.refusals == 0 && s.run.outcome.sleep <= 0
+			free := s.state == idle || s.state == finished && s.run.sent && s.run.refusals == 0 && s.run.outcome.sleep <= 0
 			if !looks || !free {
 				continue
 			}
@@ -83,7 +86,7 @@ func (d *dispatcher) granted(l *looking, asks []ask, answer reserveReply) {
 			d.take(g)
 		}
 	}
-	l.short = l.short || jobs < len(asks)
+	l.short = l.short || jobs < len(asks) && !answer.more
 }
 
 // take starts on a granted job.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,11 +46,15 @@ type dispatcher struct {
 	drain   atomic.Bool
 	hurry   atomic.Bool
 	after   sync.WaitGroup     // notifications and pruning under way
+	notices chan struct{}      // bounds the notifications
+	aside   context.Context    //nolint:containedctx // of notifications and pruning
+	setDown context.CancelFunc // ends aside
 	perform context.Context    //nolint:containedctx // parent of the runs' contexts
 	cancel  context.CancelFunc // ends perform
 
 	entered            bool // the registration was sent, so a stop has to take it back
-	fetching           bool
+	fetching           bool // idle slots ask for jobs
+	starting           bool // what is in hand may begin: until the stop
 	single             bool // Step: only the first slot works
 	want               appetite
 	renewAt            time.Time // when the lease is to be renewed
@@ -61,6 +66,12 @@ type dispatcher struct {
 	movedIDs           []string
 	closed             bool // taken for dead: drop everything, new name
 }
+
+// maxNotices is how many notifications may be under way.
+const maxNotices = 16
+
+// errGoexit is the failure of a handler that ended its goroutine.
+var errGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
 
 // appetite is what the dispatcher knows of the queues.
 type appetite struct {
@@ -134,8 +145,10 @@ func newDispatcher(w *Worker) *dispatcher {
 		rested:  make(chan *slot, w.cfg.Concurrency),
 		poked:   make(chan struct{}, 1),
 		ended:   make(chan struct{}),
+		notices: make(chan struct{}, maxNotices),
 	}
 	d.perform, d.cancel = context.WithCancel(context.Background())
+	d.aside, d.setDown = context.WithCancel(context.Background())
 	for n := range w.cfg.Concurrency {
 		d.slots = append(d.slots, newSlot(n))
 	}
@@ -158,6 +171,22 @@ func (d *dispatcher) rename() error {
 		}
 		s.asked = 0
 	}
+	return checkIDs(d.slots)
+}
+
+// checkIDs looks at what WorkerConfig.WorkerID answered: Ruby splits ids into
+// host, pid and queues, and one of another form breaks every page of resque-web.
+func checkIDs(slots []*slot) error {
+	seen := make(map[string]bool, len(slots))
+	for _, s := range slots {
+		host, rest, _ := strings.Cut(s.id, ":")
+		pid, queues, _ := strings.Cut(rest, ":")
+		if host == "" || queues == "" || pid == "" || pid[0] < '0' || pid[0] > '9' || seen[s.id] {
+			return configError("WorkerConfig.WorkerID", fmt.Sprintf(
+				"answers %q for slot %d: answer host:pid:queues, the pid beginning with a digit, and another id for each slot", s.id, s.number))
+		}
+		seen[s.id] = true
+	}
 	return nil
 }
 
@@ -167,7 +196,11 @@ func (d *dispatcher) name() error {
 	if d.process != "" {
 		return nil
 	}
-	return d.rename()
+	err := d.rename()
+	if err != nil {
+		d.process = ""
+	}
+	return err
 }
 
 // start connects and registers.
@@ -179,7 +212,7 @@ func (d *dispatcher) start(ctx context.Context) error {
 		d.drop()
 		return err
 	}
-	d.fetching = true
+	d.fetching, d.starting = true, true
 	d.want = appetite{hungry: true, stale: true}
 	d.log.InfoContext(ctx, "worker registered", "process", d.process, "slots", len(d.slots), "queues", d.w.queues.IDText())
 	return nil
@@ -233,11 +266,11 @@ func (d *dispatcher) due(now time.Time) bool {
 	looks := d.looks(now)
 	for _, s := range d.slots {
 		switch {
-		case s.asked != 0:
+		case s.asked != 0 && d.starting:
 			return true
 		case s.state == finished && !now.Before(s.run.notBefore):
 			return true
-		case s.state == reserved && d.fetching && !now.Before(s.run.notBefore):
+		case s.state == reserved && d.starting && !now.Before(s.run.notBefore):
 			return true
 		case s.state == idle && looks:
 			return true
@@ -257,7 +290,7 @@ func (d *dispatcher) next(now time.Time) time.Time {
 	anyIdle := false
 	for _, s := range d.slots {
 		anyIdle = anyIdle || s.state == idle
-		if (s.state == finished || s.state == reserved && d.fetching) && s.run.notBefore.Before(at) {
+		if (s.state == finished || s.state == reserved && d.starting) && s.run.notBefore.Before(at) {
 			at = s.run.notBefore
 		}
 	}
@@ -278,7 +311,7 @@ func (d *dispatcher) wait(ctx context.Context, at time.Time) {
 	case r := <-d.done:
 		d.returned(r)
 	case s := <-d.rested:
-		s.state = idle
+		d.awake(s)
 	case <-d.track.changes():
 		d.changed()
 	case <-d.poked:
@@ -302,12 +335,19 @@ func (d *dispatcher) collect() {
 		case r := <-d.done:
 			d.returned(r)
 		case s := <-d.rested:
-			s.state = idle
+			d.awake(s)
 		case <-d.track.changes():
 			d.changed()
 		default:
 			return
 		}
+	}
+}
+
+// awake ends a slot's sleep after a requeue.
+func (d *dispatcher) awake(s *slot) {
+	if s.state == pausing {
+		s.state = idle
 	}
 }
 
@@ -329,11 +369,17 @@ func (d *dispatcher) launch(r *run) {
 	r.slot.state = running
 	r.ctx, r.cancel = context.WithCancelCause(d.perform)
 	go func() {
+		r.err = errGoexit // unless perform gets to its end
+		defer func() {
+			if r.outcome.kind == "" && errors.Is(r.err, errGoexit) {
+				r.outcome = d.w.decide(r)
+			}
+			select {
+			case d.done <- r:
+			case <-d.ended: // nobody waits for it any more
+			}
+		}()
 		d.w.perform(r)
-		select {
-		case d.done <- r:
-		case <-d.ended: // nobody waits for it any more
-		}
 	}()
 }
 
@@ -347,7 +393,7 @@ func (d *dispatcher) free(s *slot) {
 
 func (d *dispatcher) allIdle() bool {
 	for _, s := range d.slots {
-		if s.state != idle || s.asked != 0 {
+		if s.state != idle && s.state != stuck || s.asked != 0 {
 			return false
 		}
 	}
@@ -363,6 +409,9 @@ func (d *dispatcher) poke() {
 
 // step is one job on the first slot: flush until it is recorded.
 func (d *dispatcher) step(ctx context.Context) (worked bool, err error) {
+	if !d.fetching || d.hasEnded() {
+		return false, errors.New("resque: Step needs a worker that was started and not stopped")
+	}
 	s := d.slots[0]
 	d.single = true
 	if s.state == stuck {
@@ -384,6 +433,12 @@ func (d *dispatcher) step(ctx context.Context) (worked bool, err error) {
 		if s.state == stuck {
 			return true, nil
 		}
+		if s.run != nil && time.Now().Before(s.run.notBefore) {
+			d.wait(ctx, s.run.notBefore)
+			if ctx.Err() != nil {
+				return worked, context.Cause(ctx)
+			}
+		}
 		if err := d.flush(ctx); err != nil {
 			d.drop()
 			return worked, err
@@ -391,8 +446,12 @@ func (d *dispatcher) step(ctx context.Context) (worked bool, err error) {
 		worked = worked || s.state != idle
 		d.want.hungry = false
 		if s.state == pausing {
-			s = <-d.rested
-			s.state = idle
+			select {
+			case s = <-d.rested:
+				d.awake(s)
+			case <-ctx.Done():
+				return worked, context.Cause(ctx)
+			}
 		}
 	}
 	d.after.Wait()

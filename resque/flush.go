@@ -11,6 +11,10 @@ import (
 // recordChunk is how many runs one record or begin call carries.
 const recordChunk = 200
 
+// recordBytes bounds the records of one flush, so that they go through on a slow
+// line: a run that is larger goes alone.
+const recordBytes = 1 << 20
+
 // flush is one round trip: calls, and for each what to do with its reply.
 type flush struct {
 	calls []Call
@@ -32,6 +36,9 @@ func (d *dispatcher) flush(ctx context.Context) error {
 		return d.move(ctx)
 	}
 	now := time.Now()
+	if d.silentTooLong(now) {
+		return d.replace(ctx)
+	}
 	if err := d.readQueueNames(ctx, now); err != nil {
 		return err
 	}
@@ -56,7 +63,7 @@ func (d *dispatcher) flush(ctx context.Context) error {
 		faults = append(faults, f.then[i](reply))
 	}
 	if err == nil {
-		d.met(now)
+		d.contact = now
 	}
 	return errors.Join(faults...)
 }
@@ -72,18 +79,14 @@ func (c Call) name() string {
 // well before the 24 h for which a closed process is remembered.
 const maxSilence = 12 * time.Hour
 
-// met notes that Redis answered.
-func (d *dispatcher) met(now time.Time) {
-	if !d.contact.IsZero() && now.Sub(d.contact) > maxSilence {
-		d.closed = true
-	}
-	d.contact = now
-}
+// silentTooLong says, before anything is sent, that the process was taken for
+// dead long ago.
+func (d *dispatcher) silentTooLong(now time.Time) bool { return now.Sub(d.contact) > maxSilence }
 
 // renewed notes a renewal of the lease at the given time of the server.
 func (d *dispatcher) renewed(server time.Time) {
 	now := time.Now()
-	d.renewAt = now.Add(d.cfg.Lease / 3)
+	d.renewAt = now.Add(min(d.cfg.Lease/3, d.cfg.Heartbeat))
 	d.server, d.serverSeen = server, now
 }
 
@@ -128,10 +131,15 @@ func (d *dispatcher) addRenewal(f *flush, now time.Time) {
 // addRecords records what has finished. What was refused alone is tried alone.
 func (d *dispatcher) addRecords(f *flush, now time.Time) {
 	var batch []*run
+	size := 0
 	for _, s := range d.slots {
 		if s.state != finished || now.Before(s.run.notBefore) {
 			continue
 		}
+		if size += s.run.outcome.size(); size > recordBytes && len(batch) > 0 {
+			break // the next flush takes it
+		}
+		s.run.sent = true
 		if s.run.rewrites() {
 			d.addRewrite(f, s.run, func() {})
 		}
@@ -199,9 +207,7 @@ func (d *dispatcher) refused(r *run, key string) {
 // settled ends a recorded run.
 func (d *dispatcher) settled(r *run) {
 	d.logOutcome(r)
-	if _, ok := d.cfg.Failures.(FailureNotifier); ok && r.outcome.failure != nil {
-		d.after.Go(func() { d.w.notify(d.perform, r.outcome.failure) })
-	}
+	d.notify(r.outcome.failure)
 	s := r.slot
 	d.free(s)
 	if r.outcome.sleep > 0 {
@@ -217,12 +223,30 @@ func (d *dispatcher) settled(r *run) {
 	}
 }
 
+// notify tells the failure backend of a recorded failure, beside the work. One
+// that doesn't keep up loses news rather than hold the worker up.
+func (d *dispatcher) notify(f *Failure) {
+	if _, ok := d.cfg.Failures.(FailureNotifier); !ok || f == nil {
+		return
+	}
+	select {
+	case d.notices <- struct{}{}:
+	default:
+		d.log.Error("a failure was not notified of: too many notifications are under way", "class", f.Job.Class)
+		return
+	}
+	d.after.Go(func() {
+		defer func() { <-d.notices }()
+		d.w.notify(d.aside, f)
+	})
+}
+
 // addBegins begins what was reserved and has a retry counter; an element that
 // Ruby couldn't carry in a hand is rewritten there first.
 func (d *dispatcher) addBegins(f *flush, now time.Time) {
 	var batch []*run
 	for _, s := range d.slots {
-		if s.state != reserved || !d.fetching || now.Before(s.run.notBefore) {
+		if s.state != reserved || !d.starting || now.Before(s.run.notBefore) {
 			continue
 		}
 		counted := s.run.counter.Key != ""
@@ -275,7 +299,7 @@ func (d *dispatcher) begun(r *run, answer begun) {
 // it must be.
 func (d *dispatcher) addRewrite(f *flush, r *run, then func()) {
 	f.add(d.rewriteCall(r), func(any) error {
-		r.wrapped = true
+		r.wrapped, r.blank = r.wraps(), false
 		then()
 		return nil
 	})

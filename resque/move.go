@@ -16,7 +16,7 @@ import (
 //	     old stat:processed, old stat:failed
 //	ARGV 1 epoch, 2 new process, 3 lease in ms, 4 started text,
 //	     5 heartbeat text, then for each slot: new id, old id, slot, field and
-//	     hand of the run under way ("" for none)
+//	     hand of the run under way ("" for none); last the old process
 //
 // It answers "ok", "closed" (the old name is closed: its runs are somebody
 // else's) or "epoch". An old id with a job in hand that isn't this process's
@@ -25,7 +25,7 @@ const moveLua = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'epoch' end
 if redis.call('HEXISTS', KEYS[2], 'closed') == 1 then return 'closed' end
 local k = 7
-for a = 6, #ARGV, 5 do
+for a = 6, #ARGV - 1, 5 do
   local id, old, slot, field, hand = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
   redis.call('SADD', KEYS[5], id)
   redis.call('SETNX', KEYS[k], ARGV[4])
@@ -42,6 +42,7 @@ for a = 6, #ARGV, 5 do
   end
   k = k + 6
 end
+redis.call('ZREM', KEYS[4], ARGV[#ARGV])
 local time = redis.call('TIME')
 redis.call('ZADD', KEYS[4], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3], ARGV[2])
 return 'ok'
@@ -108,6 +109,7 @@ func (d *dispatcher) moveCall(old string, oldIDs []string, from, to int, beat st
 		field, hand := s.movedRun()
 		args = append(args, s.id, oldID, s.field, field, hand)
 	}
+	args = append(args, old)
 	return Call{Script: d.scripts.move, Keys: keys, Args: args}
 }
 
@@ -118,10 +120,10 @@ func (s *slot) movedRun() (field string, hand []byte) {
 		return "", nil
 	}
 	field = fmt.Sprintf("%d o", s.run.token)
-	if s.run.wrapped {
+	if s.run.wraps() {
 		field += "\n" + string(s.run.element)
 	}
-	return field, s.run.handText(s.run.wrapped)
+	return field, s.run.handText(s.run.wraps())
 }
 
 // replace starts anew under a new name after this process was taken for dead:

@@ -22,6 +22,16 @@ type outcome struct {
 	failure *Failure // nil on success
 }
 
+// size is about how many bytes the record sends.
+func (o outcome) size() (n int) {
+	for _, w := range o.writes {
+		for _, arg := range w.Args {
+			n += len(arg)
+		}
+	}
+	return n
+}
+
 // nameError is Ruby's answer to a class that it doesn't know.
 type nameError struct{ class string }
 
@@ -41,9 +51,17 @@ type malformedError struct{ reason error }
 func (e malformedError) Error() string         { return e.reason.Error() }
 func (e malformedError) ExceptionName() string { return MalformedClass }
 
+// maxWriteArgs bounds one write: Lua unpacks its arguments.
+const maxWriteArgs = 1000
+
 // decide turns a run's result into its outcome. Apart from the user's own
 // functions (checks, callbacks, failure backends) it is pure.
-func (w *Worker) decide(r *run) outcome {
+func (w *Worker) decide(r *run) (out outcome) {
+	defer func() { // an error's own methods may panic
+		if value := recover(); value != nil {
+			out = w.failed(r, newPanicError(value))
+		}
+	}()
 	err := r.err
 	switch {
 	case r.malformed != nil:
@@ -72,8 +90,11 @@ func clearCounter(c Counter) []Write {
 // failed is the outcome of a run that ended with err.
 func (w *Worker) failed(r *run, err error) outcome {
 	kind := Failed
-	if asked, ok := errors.AsType[OutcomeError](err); ok {
+	if asked, ok := errors.AsType[OutcomeError](err); ok && asked.RunOutcome() != Failed {
 		kind = asked.RunOutcome()
+		if kind != Discarded && kind != Cancelled {
+			kind = Failed // no outcome that an error may ask for
+		}
 	}
 	if kind == Discarded {
 		return outcome{kind: Discarded, writes: clearCounter(r.counter)}
@@ -191,8 +212,8 @@ func (w *Worker) askBackend(f *Failure) (writes []Write, err error) {
 	}
 	writes, err = w.cfg.Failures.Writes(f)
 	for i, write := range writes {
-		if !knownCommand(write.Command) {
-			return writes[:i], fmt.Errorf("resque: a failure backend's write %q: use RPUSH, LPUSH, SADD, ZADD, DEL, SETNX, SETEX or DECR", write.Command)
+		if !knownCommand(write.Command) || len(write.Args) > maxWriteArgs {
+			return writes[:i], fmt.Errorf("resque: a failure backend's write %q: use RPUSH, LPUSH, SADD, ZADD, DEL, SETNX, SETEX or DECR with %d arguments at most", write.Command, maxWriteArgs)
 		}
 	}
 	return writes, err

@@ -20,7 +20,7 @@ var (
 // counter it steps.
 func (w *Worker) newRun(s *slot, g *grant) *run {
 	r := &run{
-		slot: s, token: g.ask.token, queue: g.queue, element: g.element, wrapped: g.wrapped, foreign: !writable(g.element),
+		slot: s, token: g.ask.token, queue: g.queue, element: g.element, wrapped: g.wrapped, blank: g.blank, foreign: !writable(g.element),
 		random: w.cfg.Random(), began: w.cfg.Clock.Now(),
 	}
 	payload := g.element
@@ -59,8 +59,11 @@ func (r *run) starts() bool {
 	return r.malformed == nil && r.registration != nil && r.counterErr == nil
 }
 
-// rewrites says that the element must still be put into its hand as malformed.
-func (r *run) rewrites() bool { return !r.wrapped && (r.foreign || r.malformed != nil) }
+// wraps says that the hand holds the element as malformed, sooner or later.
+func (r *run) wraps() bool { return r.foreign || r.malformed != nil }
+
+// rewrites says that the hand must still be written anew.
+func (r *run) rewrites() bool { return r.blank || !r.wrapped && r.wraps() }
 
 // perform runs the handler and decides about its result. It is called on a
 // goroutine of the slot.

@@ -63,7 +63,7 @@ func isGoID(id string) bool {
 
 // backgroundPrune prunes beside the dispatcher.
 func (d *dispatcher) backgroundPrune() {
-	ctx, id := d.perform, d.slots[0].id
+	ctx, id := d.aside, d.slots[0].id
 	d.after.Go(func() {
 		if err := d.w.prune(ctx, id); err != nil && ctx.Err() == nil {
 			d.log.Warn("pruning dead workers failed", "error", err)

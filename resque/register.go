@@ -139,7 +139,7 @@ func (d *dispatcher) register(ctx context.Context) error {
 		}
 	}
 	d.renewed(now)
-	d.beaten = d.renewAt
+	d.beaten, d.contact = time.Now(), time.Now()
 	return nil
 }
 

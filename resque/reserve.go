@@ -20,16 +20,20 @@ const (
 //	     then the queues in their order, then a hand for each slot
 //	ARGV 1 process, 2 number of slots, 3 number of queues, 4 bound of bytes,
 //	     then for each queue the text of a hand up to its payload,
-//	     then for each slot: slot, token, the token of its last run
+//	     then for each slot: slot, token, the token of its last run, 1 if that
+//	     run is under way
 //
-// It answers {"closed"} or {"lost"} (the process has no lease, or a hand no
-// field: the data went), else
+// It answers {"closed"} or {"lost"} (the process has no lease, or a run under way
+// no field: the data went), else
 // {"ok", {slot number in the call, verdict, …}…, {0, "wrongtype", queue}…}:
 //
-//	{i, "job", queue number, element, 1 if the hand holds it as malformed}
+//	{i, "job", queue number, element, how the hand holds it: 0 as it is, 1 as
+//	          malformed, 2 not yet, since it is large and looking at it takes long}
 //	{i, "held", hand, raw}  answered again, or a late copy's catch adopted
 //	{i, "gone"}             the token is spent: go on with the next one
-//	{i, "busy"}             the last run of the slot isn't recorded yet
+//	{i, "busy"}             the last run of the slot isn't recorded yet, or
+//	                        somebody else's job is in the hand
+//	{0, "more"}             the bound of bytes ended it: there may be more
 //
 // A slot without an entry got nothing. The hand keeps the element's own bytes;
 // what cjson refuses, or isn't an object, stands there as a job of the class
@@ -61,7 +65,7 @@ local ns, nq, bound = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ask = {'closed'}
 local handkeys = {}
 for i = 1, ns do
-  ask[i + 1] = ARGV[4 + nq + 3 * i - 2]
+  ask[i + 1] = ARGV[4 + nq + 4 * i - 3]
   handkeys[i] = KEYS[3 + nq + i]
 end
 local fields = redis.call('HMGET', runs, unpack(ask))
@@ -71,14 +75,14 @@ local hands = redis.call('MGET', unpack(handkeys))
 
 local out, want, held = {'ok'}, {}, {}
 for i = 1, ns do
-  local at = 4 + nq + 3 * i
-  local token, last = tonumber(ARGV[at - 1]), tonumber(ARGV[at])
+  local at = 4 + nq + 4 * i
+  local token, last, mine = tonumber(ARGV[at - 2]), tonumber(ARGV[at - 1]), ARGV[at] == '1'
   local field, hand = fields[i + 1], hands[i]
   local tok, st = 0, 'd'
   if field then
     local t, s = string.match(field, '^(%d+) (%a)')
     tok, st = tonumber(t), s
-  elseif hand then
+  elseif hand and mine then
     return {'lost'}
   end
   if st == 'o' or st == 'b' then
@@ -95,7 +99,7 @@ for i = 1, ns do
       local raw = string.match(field, '\n(.*)$') or ''
       if kl then raw = string.sub(raw, kl + ml + 1) end
       held[#held + 1] = ask[i + 1]
-      held[#held + 1] = ARGV[at - 1] .. ' o' .. (raw ~= '' and '\n' .. raw or '')
+      held[#held + 1] = ARGV[at - 2] .. ' o' .. (raw ~= '' and '\n' .. raw or '')
       out[#out + 1] = {i, 'held', hand, raw}
     else
       want[#want + 1] = i
@@ -131,9 +135,12 @@ for q = 1, nq do
       filled = filled + 1
       taken = taken + #elem
       local i = want[filled]
-      local at = 4 + nq + 3 * i
-      local text, field, wrapped = elem, ARGV[at - 1] .. ' o', 0
-      if not string.match(elem, '^[ \t\r\n]*{') or not pcall(cjson.decode, elem) then
+      local at = 4 + nq + 4 * i
+      local text, field, wrapped = elem, ARGV[at - 2] .. ' o', 0
+      if #elem > 65536 then
+        text = '{"class":"Understudy::Malformed","args":[]}'
+        field, wrapped = field .. '\n' .. elem, 2
+      elseif not string.match(elem, '^[ \t\r\n]*{') or not pcall(cjson.decode, elem) then
         text = '{"class":"Understudy::Malformed","args":["' .. base64(elem) .. '"]}'
         field, wrapped = field .. '\n' .. elem, 1
       end
@@ -147,6 +154,7 @@ for q = 1, nq do
   end
   if filled >= #want or taken >= bound then break end
 end
+if filled < #want and taken >= bound then out[#out + 1] = {0, 'more'} end
 if filled > 0 then
   redis.call('MSET', unpack(mset))
   redis.call('HSET', runs, unpack(hset))
@@ -166,14 +174,15 @@ type grant struct {
 	verdict string // job, held, gone, busy
 	queue   string
 	element []byte
-	// wrapped says that the hand holds the element as malformed, and the field
-	// its bytes.
-	wrapped bool
+	// wrapped says that the hand holds the element as malformed, blank that it
+	// doesn't hold it yet; the field has its bytes.
+	wrapped, blank bool
 }
 
 // reserveReply is a reserve call's answer, decoded.
 type reserveReply struct {
 	status string // ok, closed, lost
+	more   bool   // the bound of bytes ended it
 	grants []grant
 	// wrongType names queues whose key is no list.
 	wrongType []string
@@ -183,7 +192,7 @@ type reserveReply struct {
 func (d *dispatcher) reserveCall(asks []ask, queues []string) Call {
 	keys := make([]string, 0, 3+len(queues)+len(asks))
 	keys = append(keys, d.keys.Of(runsKey(d.process)), d.keys.Of(keyProcesses), d.keys.Of(keyPauseAll))
-	args := make([]any, 0, 4+len(queues)+3*len(asks))
+	args := make([]any, 0, 4+len(queues)+4*len(asks))
 	args = append(args, d.process, len(asks), len(queues), reserveBytes)
 	runAt := d.clock.Now()
 	for _, queue := range queues {
@@ -192,7 +201,7 @@ func (d *dispatcher) reserveCall(asks []ask, queues []string) Call {
 	}
 	for _, a := range asks {
 		keys = append(keys, d.keys.Of(handKey(a.slot.id)))
-		args = append(args, a.slot.field, a.token, a.slot.last)
+		args = append(args, a.slot.field, a.token, a.slot.last, a.slot.run != nil)
 	}
 	return Call{Script: d.scripts.reserve, Keys: keys, Args: args}
 }
@@ -258,6 +267,10 @@ func readReserve(reply any, asks []ask, queues []string) (reserveReply, error) {
 			return out, fmt.Errorf("resque: reserve answered a row %v", row)
 		}
 		i, verdict := int(number(row[0])), text(row[1])
+		if verdict == "more" {
+			out.more = true
+			continue
+		}
 		if verdict == "wrongtype" {
 			out.wrongType = append(out.wrongType, queues[number(row[2])-1])
 			continue
@@ -266,11 +279,12 @@ func readReserve(reply any, asks []ask, queues []string) (reserveReply, error) {
 		var err error
 		switch verdict {
 		case "job":
-			g.queue, g.element, g.wrapped = queues[number(row[2])-1], blob(row[3]), number(row[4]) == 1
+			g.queue, g.element = queues[number(row[2])-1], blob(row[3])
+			g.wrapped, g.blank = number(row[4]) == 1, number(row[4]) == 2
 		case "held":
 			hand, raw := blob(row[2]), blob(row[3])
 			g.queue, g.element, err = handJob(hand, raw)
-			g.wrapped = len(raw) > 0
+			g.blank = len(raw) > 0 // it may hold it; it is written once more
 		}
 		if err != nil {
 			return out, err

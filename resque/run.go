@@ -41,9 +41,9 @@ type run struct {
 	token   int64
 	queue   string
 	element []byte
-	// wrapped says that the hand holds the element as malformed; foreign that it
-	// should, since Ruby can't write its text.
-	wrapped, foreign bool
+	// wrapped says that the hand holds the element as malformed, blank that it
+	// doesn't hold it yet; foreign that Ruby can't write its text.
+	wrapped, blank, foreign bool
 
 	job          *Job
 	registration *Registration // nil: unknown class
@@ -61,4 +61,5 @@ type run struct {
 	// wrong type; notBefore is when it is tried again, a record by itself.
 	refusals  int
 	notBefore time.Time
+	sent      bool // the outcome went with a flush
 }

@@ -17,10 +17,7 @@ func (d *dispatcher) stop(ctx context.Context) error {
 		return nil
 	}
 	defer d.end()
-	d.fetching = false
-	if d.abandoned() {
-		return nil // as after a death: everything stays as it is
-	}
+	d.fetching, d.starting = false, false
 	d.await(ctx, d.cfg.ShutdownTimeout, d.hurry.Load)
 	if left := d.count(running); left > 0 {
 		d.log.WarnContext(ctx, "cancelling the jobs that still run", "jobs", left)
@@ -48,13 +45,33 @@ func (d *dispatcher) end() {
 	d.track.close()
 	d.drop()
 	close(d.ended)
-	d.after.Wait()
+	d.waitAside()
+}
+
+// waitAside waits for notifications and pruning, ReleaseTimeout at most.
+func (d *dispatcher) waitAside() {
+	done := make(chan struct{})
+	go func() {
+		d.after.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(d.cfg.ReleaseTimeout)
+	defer timer.Stop()
+	select {
+	case <-done:
+		d.setDown()
+	case <-timer.C:
+		d.setDown()
+		d.log.Error("a failure backend's notification doesn't end, and is left")
+	}
 }
 
 // abandoned says that a handler left its job in hand by ErrAbandon.
 func (d *dispatcher) abandoned() bool {
-	return slices.ContainsFunc(d.slots, func(s *slot) bool { return s.state == stuck && s.run.outcome.kind == "" })
+	return slices.ContainsFunc(d.slots, (*slot).abandoned)
 }
+
+func (s *slot) abandoned() bool { return s.state == stuck && s.run.outcome.kind == "" }
 
 func (d *dispatcher) count(state slotState) (n int) {
 	for _, s := range d.slots {
@@ -121,6 +138,9 @@ func (d *dispatcher) tryRelease(ctx context.Context) error {
 	given, err := d.giveBackAll(ctx)
 	if err != nil {
 		return err
+	}
+	if d.abandoned() {
+		return nil // as after a death: the job stays in hand, and the process isn't closed
 	}
 	if given > 0 {
 		d.log.WarnContext(ctx, "gave unfinished jobs back to their queues", "jobs", given)
@@ -241,8 +261,8 @@ func (d *dispatcher) unfinished(ctx context.Context) ([]owed, error) {
 			return nil, errTakenForDead
 		}
 		number, err := strconv.Atoi(name)
-		if err != nil || number >= len(d.slots) {
-			continue // closed, probe
+		if err != nil || number >= len(d.slots) || d.slots[number].abandoned() {
+			continue // closed, probe; or a death
 		}
 		stored := blob(pairs[i+1])
 		f, err := parseField(stored)
@@ -276,6 +296,11 @@ func (d *dispatcher) readHands(ctx context.Context, runs []owed) error {
 			}
 			if chunk[i].queue, chunk[i].element, err = handJob(hand, chunk[i].field.raw); err != nil {
 				return err
+			}
+			// A hand can't hold every byte of a queue's name; the run knows it.
+			number, _ := strconv.Atoi(chunk[i].slot)
+			if r := d.slots[number].run; r != nil && r.token == chunk[i].field.token {
+				chunk[i].queue = r.queue
 			}
 		}
 	}

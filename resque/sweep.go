@@ -23,14 +23,21 @@ const (
 	sweepChunks = 20
 )
 
-// sweep goes through understudy:begins once, up to a bound.
+// sweep goes through understudy:begins, a bounded part each time.
 func (w *Worker) sweep(ctx context.Context) error {
 	keys := w.client.keys
 	cursor := "0"
+	if from := w.sweepFrom.Load(); from != nil { // where the last sweep ended
+		cursor = *from
+	}
+	defer func() { w.sweepFrom.Store(&cursor) }()
 	for range sweepChunks {
 		scan, err := Values(w.client.Do(ctx, "HSCAN", keys.Of(keyBegins), cursor, "COUNT", sweepChunk))
-		if err != nil || len(scan) != 2 {
+		if err != nil {
 			return fmt.Errorf("resque: sweep: %w", err)
+		}
+		if len(scan) != 2 {
+			return protocolError("sweep", scan)
 		}
 		pairs, err := Strings(scan[1], nil)
 		if err != nil {

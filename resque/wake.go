@@ -3,6 +3,7 @@ package resque
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +86,8 @@ func (t *tracker) attach(ctx context.Context, reader *conn) {
 		_, err = reader.do(ctx, "CLIENT", "TRACKING", "ON", "REDIRECT", id, "OPTIN")
 	}
 	if err != nil {
-		t.unable = ErrorCode(err) == "ERR" // an unknown command: Redis never can
+		t.unable = strings.Contains(err.Error(), "unknown") // the command or its form: Redis never can
+		t.disown()
 		t.log.DebugContext(ctx, "no CLIENT TRACKING: polling", "error", err)
 		return
 	}
@@ -119,6 +121,16 @@ func (t *tracker) subscriber(ctx context.Context) (int64, error) {
 	})
 	t.ended.Go(func() { t.ping(k, listening) })
 	return id, nil
+}
+
+// disown ends a subscriber that Redis doesn't know, or can't use; the next try
+// makes another.
+func (t *tracker) disown() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn != nil {
+		_ = t.conn.close() // listen forgets it
+	}
 }
 
 // listen takes in what Redis tells, until the connection ends.

@@ -16,8 +16,8 @@ import (
 //
 // Run is the whole life of a worker; Start, Step and Stop are what it is made
 // of, for those who want to hold the reins. Handle, Pause, Resume and Drain may
-// be called at any time from any goroutine; of Run, Start, Step and Stop only
-// one may run at a time.
+// be called at any time from any goroutine; of Start, Step and Stop only one
+// may run at a time, and Start and Step not beside Run.
 type Worker struct {
 	client *Client
 	cfg    WorkerConfig
@@ -26,9 +26,13 @@ type Worker struct {
 
 	mu            sync.RWMutex
 	registrations map[string]*Registration
+	fallback      Handler
+	stopRun       context.CancelFunc // ends Run, while it runs
+	ran           chan struct{}      // closed when it has returned
 
 	dispatcher *dispatcher
 	name       atomic.Value // string
+	sweepFrom  atomic.Pointer[string]
 }
 
 // ErrNoHandlers is what Run and Start answer for a worker without any handler:
@@ -49,6 +53,9 @@ func NewWorker(client *Client, cfg WorkerConfig) (*Worker, error) {
 	w := &Worker{
 		client: client, cfg: cfg, queues: queues, log: cfg.Logger,
 		registrations: make(map[string]*Registration),
+	}
+	if cfg.Fallback != nil {
+		w.fallback = w.wrap(cfg.Fallback)
 	}
 	w.dispatcher = newDispatcher(w)
 	return w, nil
@@ -94,10 +101,10 @@ func (w *Worker) wrap(h Handler) Handler {
 func (w *Worker) registrationOf(class string) *Registration {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	if r := w.registrations[class]; r != nil || w.cfg.Fallback == nil {
+	if r := w.registrations[class]; r != nil || w.fallback == nil {
 		return r
 	}
-	return &Registration{Class: class, Handler: w.wrap(w.cfg.Fallback)}
+	return &Registration{Class: class, Handler: w.fallback}
 }
 
 // Run works until ctx ends, or Drain is called and the running jobs are done. It
@@ -105,8 +112,29 @@ func (w *Worker) registrationOf(class string) *Registration {
 // waits for it. nil after a clean stop; an error when it can't start or could
 // not give everything back.
 func (w *Worker) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := w.claim(cancel); err != nil {
+		return err
+	}
+	defer close(w.ran)
+	return w.run(ctx)
+}
+
+// claim notes that Run runs.
+func (w *Worker) claim(cancel context.CancelFunc) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopRun != nil {
+		return errors.New("resque: Run was called before: make a new worker")
+	}
+	w.stopRun, w.ran = cancel, make(chan struct{})
+	return nil
+}
+
+func (w *Worker) run(ctx context.Context) error {
 	for err := w.Start(ctx); err != nil; err = w.Start(ctx) {
-		if errors.Is(err, ErrNoHandlers) || w.dispatcher.fetching || w.dispatcher.hasEnded() {
+		if _, wrong := errors.AsType[*ConfigError](err); wrong || errors.Is(err, ErrNoHandlers) || w.dispatcher.fetching || w.dispatcher.hasEnded() {
 			return err
 		}
 		w.dispatcher.outage.note(w.log, err)
@@ -144,8 +172,24 @@ func (w *Worker) Step(ctx context.Context) (worked bool, err error) {
 
 // Stop waits for running jobs (ShutdownTimeout), cancels those left
 // (CancelTimeout), gives the unfinished back to the heads of their queues and
-// unregisters (ReleaseTimeout). ctx ends the waiting for jobs early.
-func (w *Worker) Stop(ctx context.Context) error { return w.dispatcher.stop(ctx) }
+// unregisters (ReleaseTimeout). ctx ends the waiting for jobs early. While Run
+// runs, Stop ends it and waits for it, or for ctx; Run answers what went wrong.
+func (w *Worker) Stop(ctx context.Context) error {
+	w.mu.RLock()
+	cancel, ran := w.stopRun, w.ran
+	w.mu.RUnlock()
+	if cancel == nil {
+		return w.dispatcher.stop(ctx)
+	}
+	cancel()
+	select {
+	case <-ran:
+		return nil
+	case <-ctx.Done():
+		w.Hurry()
+		return context.Cause(ctx)
+	}
+}
 
 // Drain makes Run take no more jobs and return when the running ones are done,
 // however long that takes (Ruby: QUIT).

@@ -76,7 +76,7 @@ func writeRows(text *strings.Builder, title string, rows [][2]string) {
 func wrapped(text string, width int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(text) {
 		switch {
 		case line == "":
 			line = word
