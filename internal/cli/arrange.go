@@ -91,7 +91,10 @@ func (a *arranger) takesValue(name string) bool {
 
 // optionNames lists the options of some commands.
 func optionNames(commands []*cli.Command) []string {
-	names := []string{"version"}
+	names := []string{}
+	if len(commands) > 1 {
+		names = append(names, "version") // of no command
+	}
 	for _, c := range commands {
 		for _, f := range c.Flags {
 			names = append(names, f.Names()...)
@@ -122,6 +125,9 @@ func (a *arranger) line() ([]string, error) {
 			return nil, err
 		}
 		near := spelling.Nearest(a.words[0], names)
+		if near == "" {
+			return nil, refuse(binary+" --help", "unknown command %s: the commands are %s", a.words[0], strings.Join(names, ", "))
+		}
 		return nil, refuse(binary+" "+near+" --help", "unknown command %s: did you mean %s?", a.words[0], near)
 	}
 	if err := a.checkOptions(binary+" "+names[i], a.commands[i:i+1]); err != nil {
@@ -132,13 +138,18 @@ func (a *arranger) line() ([]string, error) {
 }
 
 func (a *arranger) checkOptions(command string, commands []*cli.Command) error {
-	known := optionNames(commands)
+	known := slices.DeleteFunc(optionNames(commands), func(name string) bool { return len(name) == 1 }) // -h
+	slices.Sort(known)
+	known = slices.Compact(known)
 	for _, name := range a.mentioned {
-		if slices.Contains(known, name) {
+		if slices.Contains(known, name) || name == "h" {
 			continue
 		}
-		return refuse(command+" --help", "unknown option --%s: did you mean --%s? (What begins with - but is an argument goes behind --.)",
-			name, spelling.Nearest(name, known))
+		hint := "those known here are --" + strings.Join(known, ", --")
+		if near := spelling.Nearest(name, known); near != "" {
+			hint = "did you mean --" + near + "?"
+		}
+		return refuse(command+" --help", "unknown option --%s: %s (What begins with - but is an argument goes behind --.)", name, hint)
 	}
 	return nil
 }

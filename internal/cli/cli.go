@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 )
@@ -47,6 +48,11 @@ func Main(ctx context.Context, env Environment) int {
 		a.lookupEnv = func(string) (string, bool) { return "", false }
 	}
 	if a.notify == nil {
+		// A log whose reader is gone must not end the jobs. Relayed rather than
+		// ignored, the signal still has its meaning in the programs of jobs.
+		gone := make(chan os.Signal, 1)
+		signal.Notify(gone, syscall.SIGPIPE)
+		defer signal.Stop(gone)
 		a.notify = func(to chan<- os.Signal, signals ...os.Signal) func() {
 			signal.Notify(to, signals...)
 			return func() { signal.Stop(to) }
@@ -119,12 +125,12 @@ COUNT, INTERVAL, …) are read where no option is given.`
 // refusal is a command line that isn't tried.
 type refusal struct {
 	reason string
-	try    string // a line that works
+	try    string // a line that works; "": the reason says what to write in a file
 }
 
 func (r *refusal) Error() string { return r.reason }
 
-// refuse makes a refusal; try is a line that works.
+// refuse makes a refusal; try is a line that works, or "".
 func refuse(try, format string, args ...any) error {
 	return &refusal{reason: fmt.Sprintf(format, args...), try: try}
 }
@@ -138,7 +144,9 @@ func (a *app) exit(err error) int {
 	number := exitFailed
 	if r, ok := errors.AsType[*refusal](err); ok {
 		number = exitRefused
-		text += "try: " + r.try + "\n"
+		if r.try != "" {
+			text += "try: " + r.try + "\n"
+		}
 	}
 	_, _ = io.WriteString(a.stderr, text) // there is no other place to complain at
 	return number

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
+
 	"example.com/understudy/internal/cli"
 	"example.com/understudy/internal/redistest"
 )
@@ -162,9 +164,9 @@ func TestArrange(t *testing.T) {
 		{"enqueue X --queue", "!--queue needs a value behind it"},
 		{"wrk --queues a", "!unknown command wrk: did you mean work?"},
 		{"work --queue a", "!unknown option --queue: did you mean --queues?"},
-		{"enqueue X --untilempty", "!unknown option --untilempty: did you mean --"},
+		{"enqueue X --untilempty", "!unknown option --untilempty: those known here are --args, "},
 		{"--qeueus a", "!unknown option --qeueus: did you mean --queues?"},
-		{"enqueue X -q", "!unknown option --q: did you mean --"},
+		{"enqueue X -q", "!unknown option --q: those known here are --args, "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
@@ -246,9 +248,9 @@ func TestRefusals(t *testing.T) {
 		{"an empty variable", words("work --jobs", jobs), map[string]string{"QUEUES": "", "QUEUE": ""}, "no queues", "--queues high,low"},
 		{"a weight", words("work --queues high=0 --jobs", jobs), nil, "a weight is a number from 1", "understudy work --queues high,low"},
 		{"no handlers", words("work --queues a,*"), nil, "no handlers, so every job would fail", "understudy work --queues 'a,*' --jobs jobs.yml"},
-		{"no such file", words("work --queues a --jobs /nowhere/jobs.yml"), nil, "can't read the jobs file: open /nowhere/jobs.yml", "understudy work --queues a"},
-		{"a wrong key", words("work --queues a --jobs", broken), nil, broken + ":4: A: unknown key retry_limt: did you mean retry_limit?", "understudy work --queues a"},
-		{"a missing program", words("work --queues a --jobs", missing), nil, missing + ":3: A: exec: no program at ", "understudy work --queues a"},
+		{"no such file", words("work --queues a --jobs /nowhere/jobs.yml"), nil, "can't read the jobs file: open /nowhere/jobs.yml: no such file or directory: write it, such as\njobs:\n", ""},
+		{"a wrong key", words("work --queues a --jobs", broken), nil, broken + ":4: A: unknown key retry_limt: did you mean retry_limit?", ""},
+		{"a missing program", words("work --queues a --jobs", missing), nil, missing + ":3: A: exec: no program at ", ""},
 		{"concurrency", words("work --queues a --concurrency many --jobs", jobs), nil, `--concurrency: "many" is no number from 1 to 10000`, "--concurrency 5"},
 		{"COUNT", words("work --queues a --jobs", jobs), map[string]string{"COUNT": "0"}, `COUNT: "0" is no number`, "understudy work --queues a"},
 		{"interval", words("work --queues a --interval soon --jobs", jobs), nil, `--interval: "soon" is no duration`, "--interval 5"},
@@ -261,7 +263,11 @@ func TestRefusals(t *testing.T) {
 		{"an empty provider", words("work --queues a --jobs", jobs), map[string]string{"REDIS_PROVIDER": "MY_REDIS", "REDIS_URL": "redis://localhost"}, "REDIS_PROVIDER names the variable MY_REDIS, which is empty", "understudy work"},
 
 		{"no class", words("enqueue --queue q"), nil, "no class", "understudy enqueue DeliverSMS 7 --queue mt_messages"},
-		{"no queue", words("enqueue Deliver::SMS 1"), nil, "no queue for Deliver::SMS", "understudy enqueue Deliver::SMS --queue mt_messages"},
+		{"no queue", words("enqueue Deliver::SMS 1"), nil, "no queue for Deliver::SMS", "understudy enqueue Deliver::SMS 1 --queue mt_messages"},
+		{"no queue, options and odd words", words("enqueue A --front --args [7] --namespace", "a b"), nil, "no queue for A", "understudy enqueue A --queue mt_messages --args '[7]' --namespace 'a b' --front"},
+		{"no queue, an argument like an option", words("enqueue A --in 5 -- --x"), nil, "no queue for A", "understudy enqueue --queue mt_messages --in 5 -- A --x"},
+		{"no command like it", words("frobnicate"), nil, "unknown command frobnicate: the commands are work, enqueue, scheduler, demo, version", "understudy --help"},
+		{"an option of others", words("enqueue A --queue q --verbose"), nil, "unknown option --verbose: those known here are --args, --at, --front, --help, --in, --jobs, --namespace, --queue, --redis (", "understudy enqueue --help"},
 		{"an unknown class", words("enqueue B --jobs", jobs), nil, "knows no class B", "understudy enqueue B --queue mt_messages"},
 		{"a class without queue", words("enqueue A --jobs", noQueue), nil, "gives A no queue", "understudy enqueue A --queue mt_messages"},
 		{"a broken file", words("enqueue A --jobs", broken), nil, broken + ":4: A: unknown key retry_limt", "understudy enqueue A --queue mt_messages"},
@@ -286,7 +292,11 @@ func TestRefusals(t *testing.T) {
 			if got.number != 2 || !strings.HasPrefix(got.stderr, "understudy: ") || !strings.Contains(got.stderr, tt.says) {
 				t.Errorf("ends with %d and says\n%s", got.number, got.stderr)
 			}
-			if !strings.HasPrefix(last, "try: understudy ") || !strings.Contains(last, tt.try) {
+			if tt.try == "" {
+				if strings.Contains(got.stderr, "try: ") {
+					t.Errorf("suggests something in\n%s", got.stderr)
+				}
+			} else if !strings.HasPrefix(last, "try: understudy ") || last != strings.TrimSpace(last)+"\n" || !strings.Contains(last, tt.try) {
 				t.Errorf("its last line is %q, want one with %q", last, tt.try)
 			}
 			if got.stdout != "" {
@@ -303,5 +313,18 @@ func TestNoRedis(t *testing.T) {
 	got := run(t, command{args: words("enqueue A --queue q --redis", address)})
 	if got.number != 1 || !strings.Contains(got.stderr, "no Redis at redis://user:xxxxx@127.0.0.1:"+port) || strings.Contains(got.stderr, "secret") {
 		t.Errorf("ends with %d: %s", got.number, got.stderr)
+	}
+}
+
+// TestRedisRefuses: a server that answers isn't one that doesn't run.
+func TestRedisRefuses(t *testing.T) {
+	t.Parallel()
+	server := miniredis.RunT(t)
+	server.RequireAuth("right")
+	for _, address := range []string{"redis://" + server.Addr(), "redis://:wrong-secret@" + server.Addr()} {
+		got := run(t, command{args: words("enqueue A --queue q --redis", address)})
+		if got.number != 1 || !strings.Contains(got.stderr, " refuses: Redis refused the login") || strings.Contains(got.stderr, "Is it running") || strings.Contains(got.stderr, "wrong-secret") {
+			t.Errorf("ends with %d: %s", got.number, got.stderr)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 
@@ -70,6 +71,9 @@ func (a *app) open(ctx context.Context, s settings, address string, options resq
 	}
 	if _, ok := errors.AsType[*resque.ConfigError](err); ok {
 		return nil, refuse(s.line("--redis "+defaultURL), "%v", withoutPrefix(err))
+	}
+	if dial, ok := errors.AsType[*net.OpError](err); (!ok || dial.Op != "dial") && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("Redis at %s refuses: %s", shownURL(address), withoutPrefix(err)) //nolint:staticcheck // a name
 	}
 	return nil, fmt.Errorf("no Redis at %s: %s\nIs it running there? Another address is given by --redis or REDIS_URL", shownURL(address), withoutPrefix(err))
 }

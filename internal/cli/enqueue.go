@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -151,7 +153,7 @@ func (s settings) moment(now time.Time) (time.Time, error) {
 func readMoment(text string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST"} {
 		if at, err := time.Parse(layout, text); err == nil {
-			return at, true
+			return at, zoneKnown(at)
 		}
 	}
 	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
@@ -163,6 +165,36 @@ func readMoment(text string) (time.Time, bool) {
 	return time.Unix(seconds, 0), err == nil && seconds > 0
 }
 
+// enqueueLine is the line that was given, with a queue.
+func (s settings) enqueueLine() string {
+	options := []string{"--queue", "mt_messages"}
+	for _, name := range []string{"args", "in", "at", "namespace"} {
+		if s.c.IsSet(name) {
+			options = append(options, "--"+name, shellWord(s.c.String(name)))
+		}
+	}
+	if s.on("front") {
+		options = append(options, "--front")
+	}
+	words := s.c.Args().Slice()
+	likeOptions := slices.ContainsFunc(words, isOption)
+	for i := range words {
+		words[i] = shellWord(words[i])
+	}
+	line := slices.Concat(words, options)
+	if likeOptions {
+		line = slices.Concat(options, []string{"--"}, words)
+	}
+	return binary + " enqueue " + strings.Join(line, " ")
+}
+
+// zoneKnown says that the moment's zone is no abbreviation that Go made up a zone
+// of UTC's time for, as it does for all but the machine's own.
+func zoneKnown(at time.Time) bool {
+	name, offset := at.Zone()
+	return offset != 0 || name == "" || name == "UTC" || name == "GMT"
+}
+
 // queueOf is the queue of the command line, else that of the jobs file.
 func (s settings) queueOf(class string) (string, error) {
 	if queue, _ := s.text("queue"); queue != "" {
@@ -170,18 +202,18 @@ func (s settings) queueOf(class string) (string, error) {
 	}
 	path, _ := s.text("jobs")
 	if path == "" {
-		return "", refuse(binary+" enqueue "+shellWord(class)+" --queue mt_messages", "no queue for %s: name it by --queue, or a jobs file that knows it by --jobs", class)
+		return "", refuse(s.enqueueLine(), "no queue for %s: name it by --queue, or a jobs file that knows it by --jobs", class)
 	}
 	file, err := jobsfile.Read(path)
 	if err != nil {
-		return "", refuse(binary+" enqueue "+shellWord(class)+" --queue mt_messages", "%v", err)
+		return "", refuse(s.enqueueLine(), "%v", err)
 	}
 	job, known := file.Find(class)
 	switch {
 	case !known:
-		return "", refuse(binary+" enqueue "+shellWord(class)+" --queue mt_messages", "%s knows no class %s: name its queue by --queue", path, class)
+		return "", refuse(s.enqueueLine(), "%s knows no class %s: name its queue by --queue", path, class)
 	case job.Queue == "":
-		return "", refuse(binary+" enqueue "+shellWord(class)+" --queue mt_messages", "%s gives %s no queue: write it there, or name it by --queue", path, class)
+		return "", refuse(s.enqueueLine(), "%s gives %s no queue: write it there, or name it by --queue", path, class)
 	}
 	return job.Queue, nil
 }

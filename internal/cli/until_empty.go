@@ -45,6 +45,9 @@ type emptiness struct {
 // emptyPause is the time between two looks.
 const emptyPause = 50 * time.Millisecond
 
+// troublePause is that after a look that failed.
+const troublePause = 500 * time.Millisecond
+
 // await calls drained once everything is empty, or returns when ctx ends.
 func (e emptiness) await(ctx context.Context, drained func()) error {
 	defer func() {
@@ -56,10 +59,18 @@ func (e emptiness) await(ctx context.Context, drained func()) error {
 	}()
 	ticker := time.NewTicker(emptyPause)
 	defer ticker.Stop()
+	told := ""
 	for {
 		empty, err := e.reached(ctx)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && err.Error() != told {
+			told = err.Error()
 			e.log.WarnContext(ctx, "could not look whether work is left; trying again", "error", err)
+		}
+		if err != nil {
+			ticker.Reset(troublePause)
+		} else {
+			told = ""
+			ticker.Reset(emptyPause)
 		}
 		if empty && err == nil {
 			drained()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strconv"
@@ -151,8 +152,11 @@ func (s settings) readJobs() (*jobsfile.File, error) {
 	if err == nil {
 		err = file.Locate()
 	}
-	if err != nil {
-		return nil, refuse(s.line(""), "%v", err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, refuse("", "%v: write it, such as\n%s", err, jobsfile.Example)
+	case err != nil:
+		return nil, refuse("", "%v", err) // the line that failed wouldn't work now either
 	}
 	return file, nil
 }

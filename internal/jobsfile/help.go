@@ -28,3 +28,17 @@ func howTo(key string) string {
 	}
 	return texts[key]
 }
+
+// onlyInGo says where the gem's methods are that a file can't hold; "": it is
+// none of them.
+func onlyInGo(key string) string {
+	const code = "is code, which needs a worker in Go: "
+	texts := map[string]string{
+		"give_up_callback":         code + "retry.Policy.GiveUp",
+		"try_again_callback":       code + "retry.Policy.TryAgain",
+		"retry_criteria_check":     code + "retry.Policy.Check, or criteria_checks here",
+		"retry_criteria_checks":    code + "retry.Policy.Check, or criteria_checks here",
+		"retry_args_for_exception": code + "retry.Policy.Args, or retry_args here",
+	}
+	return texts[key]
+}

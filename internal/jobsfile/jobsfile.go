@@ -42,6 +42,8 @@ type Job struct {
 	Timeout time.Duration
 	// Retry is the policy; nil: no retry.
 	Retry *retry.Policy
+	// Delayed says that a retry may wait, for which a scheduler is needed.
+	Delayed bool
 
 	execLine int
 }

@@ -78,13 +78,20 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		{"nothing", "", []string{"jobs.yml: holds no jobs: write\njobs:\n  DeliverSMS:"}},
 		{"only a comment", "# later\n", []string{"jobs.yml: holds no jobs"}},
-		{"another top", "queue: a\n", []string{"jobs.yml:1: unknown key queue: did you mean jobs?"}},
+		{"another top", "queue: a\n", []string{"jobs.yml:1: unknown key queue: known here are jobs"}},
 		{"a list", "- a\n", []string{"jobs.yml:1: holds a list, not jobs"}},
 		{"a text", "hello\n", []string{"jobs.yml:1: holds hello, not jobs"}},
 		{"no jobs", "jobs:\n", []string{"jobs.yml:1: jobs is empty: write a class"}},
 		{"no jobs in braces", "jobs: {}\n", []string{"jobs.yml:1: jobs is a mapping: write a class"}},
 		{"no YAML", "jobs:\n  A:\n   - b\n  c\n", []string{"jobs.yml:4: is no YAML: could not find expected ':'"}},
-		{"a tab", "jobs:\n\tA: 1\n", []string{"jobs.yml:2: is no YAML: found character that cannot start any token"}},
+		{"a tab", "jobs:\n\tA: 1\n", []string{"jobs.yml:2: begins with a tab: indent by blanks"}},
+		{"Ruby's @", job("@retry_limit: 5"), []string{"jobs.yml:4: @retry_limit: write the name without @"}},
+		{"Ruby's @ and =", job("@retry_limit = 5"), []string{"jobs.yml:4: @retry_limit = 5: write the name without @"}},
+		{"Ruby's @, quoted", job("'@retry_limit': 5"), []string{"jobs.yml:4: A: unknown key @retry_limit: did you mean retry_limit?"}},
+		{"a backquote", job("`a`: 5"), []string{"jobs.yml:4: is no YAML: found character"}},
+		{"a callback", job("give_up_callback: x"), []string{"jobs.yml:4: A: give_up_callback: is code, which needs a worker in Go: retry.Policy.GiveUp"}},
+		{"a check in code", job("retry_criteria_check: x"), []string{"jobs.yml:4: A: retry_criteria_check: is code, which needs a worker in Go: retry.Policy.Check, or criteria_checks here"}},
+		{"nothing like any key", job("priority: 5"), []string{"jobs.yml:4: A: unknown key priority: known here are queue, exec, timeout, backoff_strategy, "}},
 		{"unknown anchor", "jobs:\n  A: *b\n", []string{"jobs.yml: is no YAML: unknown anchor 'b' referenced"}},
 		{"two documents", "jobs: {A: {exec: [a]}}\n---\njobs: {}\n", []string{"jobs.yml:2: a second document begins here"}},
 		{"a class without options", "jobs:\n  A:\n", []string{"jobs.yml:2: A is empty: write its options under it"}},
@@ -115,10 +122,13 @@ func TestParseRefuses(t *testing.T) {
 		{"timeout a list", job("timeout: [5]"), []string{"jobs.yml:4: A: timeout is a list: write"}},
 		{"limit", job("retry_limit: often"), []string{"jobs.yml:4: A: retry_limit is often: write a whole number, such as retry_limit: 10"}},
 		{"limit without value", job("retry_limit:"), []string{"jobs.yml:4: A: retry_limit is empty: write a whole number"}},
-		{"delay with a unit", job("retry_delay: 30s"), []string{"jobs.yml:4: A: retry_delay is 30s ("}},
+		{"delay with a unit", job("retry_delay: 30s"), []string{"jobs.yml:4: A: retry_delay is 30s: write whole seconds, such as retry_delay: 120"}},
 		{"delay with a fraction", job("retry_delay: 0.5"), []string{"jobs.yml:4: A: retry_delay is 0.5 (0.5 has a fraction: delays are whole seconds): write whole seconds, such as retry_delay: 120"}},
 		{"errors as a text", job("fatal_exceptions: BadRecipient"), []string{"jobs.yml:4: A: fatal_exceptions is BadRecipient: write a list of error classes, such as fatal_exceptions: [BadRecipient]"}},
-		{"backoff", job("backoff_strategy: quick"), []string{"jobs.yml:4: A: backoff_strategy is quick ("}},
+		{"backoff", job("backoff_strategy: quick"), []string{"jobs.yml:4: A: backoff_strategy is quick: write a list of whole seconds"}},
+		{"a delay of an error", job("retry_exceptions: {A: 30s}"), []string{`jobs.yml:4: A: retry_exceptions is a mapping (A: "30s" is no number of seconds): write a list`}},
+		{"a number as backoff", job("backoff_strategy: 60"), []string{"jobs.yml:4: A: backoff_strategy is 60: write a list"}},
+		{"a number as an error", job("retry_exceptions: [5]"), []string{"jobs.yml:4: A: retry_exceptions is a list: write a list of error classes"}},
 		{"a check far down", job("criteria_checks:\n    - message_includes: a\n      returns: maybe"), []string{"jobs.yml:6: A: criteria_checks is a list: write a list of checks"}},
 
 		{
@@ -199,6 +209,23 @@ func TestPoliciesAreThoseOfTheFile(t *testing.T) {
 	policy := file.Jobs[0].Retry
 	if policy.Limit != retry.Never || policy.Queue(&resque.Job{}, nil) != "low" {
 		t.Errorf("got %+v", policy)
+	}
+}
+
+func TestDelayed(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{
+		"queue: a": false, "retry_limit: 3": false, "retry_delay: 0": false, "retry_delay: 5": true,
+		"backoff_strategy: [0]": false, "backoff_strategy: default": true, "plugin: exponential_backoff": true, "retry_delay_multiplicand_max: 2.0": true,
+		"retry_exceptions: [A]": false, "retry_exceptions: {A: [0, 5]}": true, "retry_delay_from_arg: 0": true, "retry_delay_by_exception: {A: 5}": true,
+	} {
+		file, err := jobsfile.Parse("jobs.yml", []byte(job(line)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := file.Jobs[0].Delayed; got != want {
+			t.Errorf("%s: %v", line, got)
+		}
 	}
 }
 

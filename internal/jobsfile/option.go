@@ -13,7 +13,7 @@ import (
 )
 
 // ownKeys are the keys of a job that aren't options of resque-retry.
-func ownKeys() []string { return []string{"queue", "exec", "http", "timeout"} }
+func ownKeys() []string { return []string{"queue", "exec", "timeout"} }
 
 // option reads one of the options of resque-retry.
 func (p *parser) option(spec *retry.Spec, class string, e entry) {
@@ -44,9 +44,18 @@ func (p *parser) wrongType(class string, e entry, err error) {
 			line = at
 		}
 	} else if err != nil {
-		reason = " (" + strings.TrimPrefix(err.Error(), "retry: ") + ")"
+		reason = moreThan(e, strings.ReplaceAll(err.Error(), "retry: ", ""))
 	}
 	p.fail(line, "%s: %s is %s%s: write %s", class, e.name, kindOf(e.value), reason, howTo(e.name))
+}
+
+// moreThan is what an error says beyond the value and what to write.
+func moreThan(e entry, text string) string {
+	scalar := e.value.Kind == yaml.ScalarNode
+	if strings.Contains(text, "json: ") || strings.HasPrefix(text, e.name+" is ") || scalar && strings.Contains(text, " is no ") {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 // unknown is a key that nobody knows.
@@ -54,7 +63,16 @@ func (p *parser) unknown(e entry, where string, known []string) {
 	if where != "" {
 		where += ": "
 	}
-	p.fail(e.line, "%sunknown key %s: did you mean %s?", where, e.name, spelling.Nearest(e.name, known))
+	name := strings.TrimLeft(e.name, "@:")
+	if text := onlyInGo(name); text != "" {
+		p.fail(e.line, "%s%s: %s", where, e.name, text)
+		return
+	}
+	if near := spelling.Nearest(name, known); near != "" {
+		p.fail(e.line, "%sunknown key %s: did you mean %s?", where, e.name, near)
+		return
+	}
+	p.fail(e.line, "%sunknown key %s: known here are %s", where, e.name, strings.Join(known, ", "))
 }
 
 // checkKeys refuses unknown keys inside of an option's value, which decoding

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -44,20 +46,35 @@ func (p *parser) document(text []byte) (*yaml.Node, error) {
 	if err := decoder.Decode(&root); errors.Is(err, io.EOF) {
 		return nil, &LineError{p.file.Path, 0, "holds no jobs: write\n" + Example}
 	} else if err != nil {
-		return nil, p.syntax(err)
+		return nil, p.syntax(err, text)
 	}
 	if err := decoder.Decode(&second); err == nil {
 		return nil, &LineError{p.file.Path, second.Line, "a second document begins here: keep all jobs in one, without ---"}
 	} else if !errors.Is(err, io.EOF) {
-		return nil, p.syntax(err)
+		return nil, p.syntax(err, text)
 	}
 	return root.Content[0], nil
 }
 
-// syntax is an error of the YAML parser, "yaml: line 3: …".
-func (p *parser) syntax(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	line, text := cutLine(text)
+// syntax is an error of the YAML parser, "yaml: line 3: …". What it says of tabs
+// and of Ruby's @ is for those who know its grammar.
+func (p *parser) syntax(err error, source []byte) error {
+	line, text := cutLine(strings.TrimPrefix(err.Error(), "yaml: "))
+	if !strings.Contains(text, "cannot start any token") {
+		return &LineError{p.file.Path, line, "is no YAML: " + text}
+	}
+	number := 0
+	for written := range strings.Lines(string(source)) {
+		number++
+		key := strings.TrimLeft(written, " \t")
+		if strings.Contains(written[:len(written)-len(key)], "\t") {
+			return &LineError{p.file.Path, number, "begins with a tab: indent by blanks"}
+		}
+		if name, ok := strings.CutPrefix(key, "@"); ok {
+			name, _, _ = strings.Cut(name, ":")
+			return &LineError{p.file.Path, number, "@" + strings.TrimSpace(name) + ": write the name without @, and a colon behind it"}
+		}
+	}
 	return &LineError{p.file.Path, line, "is no YAML: " + text}
 }
 
@@ -187,7 +204,7 @@ func (p *parser) policy(job *Job, spec retry.Spec, entries []entry) {
 	}
 	policy, err := spec.Policy()
 	if err == nil {
-		job.Retry = &policy
+		job.Retry, job.Delayed = &policy, delayed(spec, policy)
 		return
 	}
 	for _, err := range flatten(err) {
@@ -201,6 +218,15 @@ func (p *parser) policy(job *Job, spec retry.Spec, entries []entry) {
 		}
 		p.fail(line, "%s: %s", job.Class, text)
 	}
+}
+
+// delayed says that some retry waits.
+func delayed(spec retry.Spec, policy retry.Policy) bool {
+	waits := func(seconds retry.Seconds) bool { return seconds > 0 }
+	return spec.RetryDelay != nil && waits(*spec.RetryDelay) ||
+		spec.RetryDelayByException != nil || spec.RetryDelayFromArg != nil ||
+		slices.ContainsFunc(policy.Backoff, func(d time.Duration) bool { return d > 0 }) ||
+		slices.ContainsFunc(spec.RetryExceptions, func(e retry.ExceptionDelays) bool { return slices.ContainsFunc(e.Delays, waits) })
 }
 
 func flatten(err error) []error {

@@ -66,8 +66,12 @@ func (h *Handler) Perform(ctx context.Context, job *resque.Job) error {
 	}
 	p.end(h.grace())
 	p.drain()
+	cause := context.Cause(ctx)
 	if err := p.failure(); err != nil {
-		return cancelled(context.Cause(ctx), err)
+		return cancelled(cause, err)
+	}
+	if errors.Is(cause, resque.ErrTimeout) {
+		return cause // it ended well because it was told to, with its work undone
 	}
 	return nil
 }

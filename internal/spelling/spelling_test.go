@@ -18,7 +18,10 @@ func TestNearest(t *testing.T) {
 		"exce":        "exec",
 		"timeouts":    "Timeout",
 		"exec":        "exec",
-		"":            "exec",
+		"":            "",
+		"x":           "",
+		"verbose":     "",
+		"retry_queue": "",
 	} {
 		if got := spelling.Nearest(written, known); got != want {
 			t.Errorf("nearest to %q is %q, want %q", written, got, want)
