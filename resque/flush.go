@@ -309,11 +309,31 @@ func (d *dispatcher) addRewrite(f *flush, r *run, then func()) {
 func (d *dispatcher) logOutcome(r *run) {
 	attrs := []any{
 		"class", r.job.Class, "queue", r.queue, "attempt", r.job.Attempt,
-		"duration", d.clock.Now().Sub(r.began), "outcome", string(r.outcome.kind),
+		"duration", rounded(d.clock.Now().Sub(r.began)), "outcome", string(r.outcome.kind),
 	}
-	if f := r.outcome.failure; f != nil {
-		d.log.Warn("job failed", append(attrs, "exception", f.Exception, "error", f.Message)...)
+	f := r.outcome.failure
+	if f == nil {
+		d.log.Info("job finished", attrs...)
 		return
 	}
-	d.log.Info("job finished", attrs...)
+	attrs = append(attrs, "exception", f.Exception, "error", f.Message)
+	if f.RetryPending {
+		attrs = append(attrs, "retry_in", f.RetryDelay)
+	}
+	if _, unknown := errors.AsType[nameError](f.Err); unknown {
+		attrs = append(attrs, "hint", "whoever works a queue must know every class on it: give this one a handler, or its own queue")
+	}
+	d.log.Warn("job failed", attrs...)
+}
+
+// rounded is a duration as people read it: 4.27s, 12ms.
+func rounded(d time.Duration) time.Duration {
+	switch {
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(time.Millisecond)
+	default:
+		return d.Round(time.Microsecond)
+	}
 }

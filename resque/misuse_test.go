@@ -3,7 +3,6 @@ package resque_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -121,22 +120,22 @@ func TestDrainWhileReserving(t *testing.T) {
 	})
 }
 
-// typedNil is a nil pointer in an error whose methods don't expect that.
-type typedNil struct{ inner error }
+// typedNilError is a nil pointer in an error whose methods don't expect that.
+type typedNilError struct{ inner error }
 
-func (e *typedNil) Error() string { return e.inner.Error() }
-func (e *typedNil) Unwrap() error { return e.inner }
+func (e *typedNilError) Error() string { return e.inner.Error() }
+func (e *typedNilError) Unwrap() error { return e.inner }
 
-type oddOutcome struct{ error }
+type oddOutcomeError struct{ error }
 
-func (oddOutcome) RunOutcome() resque.Outcome { return resque.Interrupted }
+func (oddOutcomeError) RunOutcome() resque.Outcome { return resque.Interrupted }
 
 // Whatever a handler does, its job is recorded and the slot goes on.
 func TestRudeHandlers(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]resque.HandlerFunc{
-		"typed nil":   func(context.Context, *resque.Job) error { var e *typedNil; return e },
-		"odd outcome": func(context.Context, *resque.Job) error { return oddOutcome{errors.New("odd")} },
+		"typed nil":   func(context.Context, *resque.Job) error { var e *typedNilError; return e },
+		"odd outcome": func(context.Context, *resque.Job) error { return oddOutcomeError{errors.New("odd")} },
 		"goexit":      func(context.Context, *resque.Job) error { runtime.Goexit(); return nil },
 		"panic nil":   func(context.Context, *resque.Job) error { panic(nil) }, //nolint:govet // what a handler may do
 	} {
@@ -265,7 +264,7 @@ func TestGiveBackOfOddThings(t *testing.T) {
 		r.stop()
 		want := map[string]any{"queue:" + queue: elements, "queues": redistest.Set{queue}}
 		if diff := cmp.Diff(want, b.keys()); diff != "" {
-			t.Error(fmt.Sprintf("%.2000s", diff))
+			t.Errorf("%.2000s", diff)
 		}
 	})
 }

@@ -137,7 +137,9 @@ func (w *Worker) run(ctx context.Context) error {
 		if _, wrong := errors.AsType[*ConfigError](err); wrong || errors.Is(err, ErrNoHandlers) || w.dispatcher.fetching || w.dispatcher.hasEnded() {
 			return err
 		}
-		w.dispatcher.outage.note(w.log, err)
+		if ctx.Err() == nil {
+			w.dispatcher.outage.note(w.log, err)
+		}
 		_ = w.cfg.Clock.Sleep(ctx, w.dispatcher.outage.wait()) // an early end is seen below
 		if ctx.Err() != nil {
 			return w.dispatcher.stop(context.WithoutCancel(ctx))

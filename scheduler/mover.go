@@ -93,6 +93,9 @@ func (p *pass) read(ctx context.Context, members []string, heads []any) ([]due, 
 	for i, head := range heads {
 		if kind, ok := head.([]byte); ok {
 			p.bad[members[i]] = true
+			if p.told[members[i]] {
+				continue
+			}
 			p.cfg.Logger.ErrorContext(ctx, "a delayed time is no list and stays where it is",
 				"key", p.keys.Of(delayedPrefix+members[i]), "type", string(kind))
 			continue

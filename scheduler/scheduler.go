@@ -19,6 +19,9 @@ type Scheduler struct {
 
 	mu     sync.Mutex // held through a pass
 	master bool
+	// told are the times whose list is none, as of the last pass: each is
+	// logged once.
+	told map[string]bool
 }
 
 // New makes a scheduler for the client's namespace. It does nothing until Run
@@ -43,6 +46,7 @@ func (s *Scheduler) Tick(ctx context.Context) (moved int, err error) {
 	}
 	p := pass{Scheduler: s, now: s.cfg.Clock.Now(), bad: map[string]bool{}, broken: map[string]string{}}
 	err = p.run(ctx)
+	s.told = p.bad
 	if p.lost {
 		s.master = false
 	}

@@ -156,6 +156,7 @@ func TestReadMoment(t *testing.T) {
 		{"2026-01-02T03:04:05.5+02:00", time.Date(2026, 1, 2, 1, 4, 5, 5e8, time.UTC)},
 		{"2026-01-02 03:04:05 +0100", time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)},
 		{"2026-01-02 03:04:05 UTC", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+		{"2026-01-02 03:04:05 XYZ", time.Time{}}, // not known for sure: Go would take it for UTC
 		{"2026-01-02 03:04:05", time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)},
 		{"2026-01-02 03:04", time.Date(2026, 1, 2, 3, 4, 0, 0, time.Local)},
 		{"2026-01-02T03:04", time.Date(2026, 1, 2, 3, 4, 0, 0, time.Local)},

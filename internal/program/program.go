@@ -70,8 +70,8 @@ func (h *Handler) Perform(ctx context.Context, job *resque.Job) error {
 	if err := p.failure(); err != nil {
 		return cancelled(cause, err)
 	}
-	if errors.Is(cause, resque.ErrTimeout) {
-		return cause // it ended well because it was told to, with its work undone
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return resque.ErrTimeout // it ended well because it was told to, with its work undone
 	}
 	return nil
 }

@@ -220,6 +220,7 @@ func TestProgramIsCancelled(t *testing.T) {
 		{"gets no grace", `trap '' TERM; echo ready; while :; do sleep 1000; done`, errStop, -1, "Resque::DirtyExit", "SIGKILL"},
 		{"a child ignores TERM", `(trap '' TERM; echo ready; while :; do sleep 1000; done) & wait`, errStop, 20 * time.Millisecond, "Resque::DirtyExit", "SIGTERM"},
 		{"timeout", `echo ready; exec sleep 1000`, resque.ErrTimeout, time.Minute, "Timeout::Error", "SIGTERM"},
+		{"tidies up at its timeout", `trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done`, resque.ErrTimeout, time.Minute, "Timeout::Error", "execution expired"},
 		{"deadline of a plain context", `echo ready; exec sleep 1000`, context.DeadlineExceeded, time.Minute, "Timeout::Error", "SIGTERM"},
 	}
 	for _, tt := range tests {
