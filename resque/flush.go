@@ -318,7 +318,7 @@ func (d *dispatcher) logOutcome(r *run) {
 	}
 	attrs = append(attrs, "exception", f.Exception, "error", f.Message)
 	if f.RetryPending {
-		attrs = append(attrs, "retry_in", f.RetryDelay)
+		attrs = append(attrs, "retry_in", max(f.RetryDelay, 0))
 	}
 	if _, unknown := errors.AsType[nameError](f.Err); unknown {
 		attrs = append(attrs, "hint", "whoever works a queue must know every class on it: give this one a handler, or its own queue")

@@ -107,3 +107,17 @@ func TestConfig(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLocked: the lock counts whoever holds it.
+func TestLocked(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		s := newScheduler(t, open(t, server.URL(), server.Namespace()), scheduler.Config{})
+		for _, want := range []bool{false, true} {
+			if got, err := s.Locked(t.Context()); err != nil || got != want {
+				t.Errorf("got %v, %v, want %v", got, err, want)
+			}
+			server.Do("SET", server.Key(lockOf(server)), "ruby:1")
+		}
+	})
+}

@@ -97,6 +97,8 @@ func (a *app) runWork(ctx context.Context, s settings) (err error) {
 	a.say("working %s on %s (stop: Ctrl-C)", queues.IDText(), shownURL(plan.address))
 	stopped, done := a.untilStopped(ctx, stopping{drain: worker.Drain, hurry: worker.Hurry, say: a.say})
 	defer done()
+	announcing := announcement{client: client, log: log, lockPrefix: s.env(lockPrefixVariable)}
+	announcing.announce(stopped, queues, plan.jobs)
 	if !plan.untilEmpty {
 		return unlessStopped(stopped, worker.Run(stopped))
 	}

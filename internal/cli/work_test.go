@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -276,6 +277,62 @@ func TestWorkLogsAsMuchAsAsked(t *testing.T) {
 			got := run(t, command{args: on(s, append(words("work --queues q --until-empty --jobs", jobs), tt.args...)...), env: tt.env})
 			if got.number != 0 || !strings.Contains(got.stderr, tt.has) || strings.Contains(got.stderr, tt.lack) {
 				t.Errorf("ends with %d and says\n%s", got.number, got.stderr)
+			}
+		})
+	}
+}
+
+// TestWorkTellsOfFailures: the log says when a job is tried again, how long a run
+// took in numbers that people read, and what to do about an unknown class.
+func TestWorkTellsOfFailures(t *testing.T) {
+	t.Parallel()
+	s := redistest.New(t)
+	jobs := jobsFile(t, map[string]string{"Bad": "exit 1"}, "retry_delay: 90")
+	s.Seed(map[string]any{"queues": redistest.Set{"q"}, "queue:q": redistest.List{`{"class":"Bad","args":[]}`, `{"class":"Unknown","args":[]}`}})
+	got := run(t, command{args: on(s, words("work --queues q --until-empty --jobs", jobs)...)})
+	for _, want := range []string{
+		` class=Bad queue=q attempt=0 duration=\d+(\.\d\d?)?m?s outcome=\S+ exception=RuntimeError error="exit status 1" retry_in=1m30s\n`,
+		` class=Unknown .* exception=NameError error="uninitialized constant Unknown" hint="whoever works a queue must know every class on it`,
+	} {
+		if !regexp.MustCompile(want).MatchString(got.stderr) {
+			t.Errorf("%s doesn't match\n%s", want, got.stderr)
+		}
+	}
+}
+
+func TestWorkAnnouncesItself(t *testing.T) {
+	t.Parallel()
+	const warning = "no scheduler runs here: retries with a delay wait until one does (understudy scheduler, or Ruby's)"
+	tests := []struct {
+		name, option, prefix, lock string
+		warns                      int
+	}{
+		{"no delay", "retry_limit: 3", "", "", 0},
+		{"a delay", "retry_delay: 60", "", "", 1},
+		{"a scheduler", "retry_delay: 60", "", "resque_scheduler_master_lock", 0},
+		{"a scheduler of another prefix", "retry_delay: 60", "mine", "resque_scheduler_master_lock", 1},
+		{"a scheduler with a prefix", "retry_delay: 60", "mine", "mine:resque_scheduler_master_lock", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.New(t)
+			if tt.lock != "" {
+				s.Do("SET", s.Key(s.Namespace()+":"+tt.lock), "host:1")
+			}
+			signals, stderr := make(chan os.Signal), newWatched()
+			ended := make(chan result, 1)
+			jobs := jobsFile(t, map[string]string{"A": "exit 0"}, tt.option)
+			go func() {
+				ended <- run(t, command{
+					args: on(s, words("work --verbose --queues q,* --jobs", jobs)...), signals: signals, stderr: stderr,
+					env: map[string]string{"RESQUE_SCHEDULER_MASTER_LOCK_PREFIX": tt.prefix},
+				})
+			}()
+			stderr.await(t, "msg=performing classes=A queues=q,*")
+			signals <- syscall.SIGTERM
+			if got := <-ended; got.number != 0 || strings.Count(got.stderr, warning) != tt.warns {
+				t.Errorf("ends with %d: %s", got.number, got.stderr)
 			}
 		})
 	}
