@@ -121,6 +121,8 @@ func TestParseRefuses(t *testing.T) {
 		{"timeout 0", job("timeout: 0"), []string{"jobs.yml:4: A: timeout is 0: write"}},
 		{"timeout a list", job("timeout: [5]"), []string{"jobs.yml:4: A: timeout is a list: write"}},
 		{"limit", job("retry_limit: often"), []string{"jobs.yml:4: A: retry_limit is often: write a whole number, such as retry_limit: 10"}},
+		{"limit with a fraction", job("retry_limit: 1.5"), []string{"jobs.yml:4: A: retry_limit is 1.5: write a whole number"}},
+		{"a merge of itself", "jobs:\n  A: &a\n    <<: *a\n    exec: [sh]\n", []string{"jobs.yml:2: << merges this mapping into itself: name another one"}},
 		{"limit without value", job("retry_limit:"), []string{"jobs.yml:4: A: retry_limit is empty: write a whole number"}},
 		{"delay with a unit", job("retry_delay: 30s"), []string{"jobs.yml:4: A: retry_delay is 30s: write whole seconds, such as retry_delay: 120"}},
 		{"delay with a fraction", job("retry_delay: 0.5"), []string{"jobs.yml:4: A: retry_delay is 0.5 (0.5 has a fraction: delays are whole seconds): write whole seconds, such as retry_delay: 120"}},

@@ -30,6 +30,15 @@ func (p *parser) entries(node *yaml.Node) (entries []entry, ok bool) {
 	if node.Kind != yaml.MappingNode {
 		return nil, false
 	}
+	if p.open[node] {
+		p.fail(node.Line, "<< merges this mapping into itself: name another one")
+		return nil, true
+	}
+	if p.open == nil {
+		p.open = map[*yaml.Node]bool{}
+	}
+	p.open[node] = true
+	defer delete(p.open, node)
 	var merged []entry
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := resolve(node.Content[i]), resolve(node.Content[i+1])

@@ -85,6 +85,8 @@ func (p *parser) checkKeys(node *yaml.Node, t reflect.Type, where string) bool {
 	before := len(p.problems)
 	switch {
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()):
+	case node.Kind == yaml.ScalarNode && node.Tag == "!!float" && t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:
+		p.fail(node.Line, "%s is %s: write a whole number", where, node.Value) // decoding would cut it
 	case t.Kind() == reflect.Slice && node.Kind == yaml.SequenceNode:
 		for _, element := range node.Content {
 			p.checkKeys(element, t.Elem(), where)

@@ -31,6 +31,7 @@ func Parse(path string, text []byte) (*File, error) {
 }
 
 type parser struct {
+	open     map[*yaml.Node]bool // the mappings that are being listed
 	file     *File
 	problems []*LineError
 }
