@@ -3,6 +3,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,7 +23,21 @@ func signalGroup(p *os.Process, kill bool) {
 	_ = syscall.Kill(-p.Pid, signal)
 }
 
-func groupAlive(p *os.Process) bool { return syscall.Kill(-p.Pid, 0) == nil }
+// groupAlive tells whether some process of a program that has ended is left. As
+// process 1 of a container this one inherits what the program started: it waits
+// for those that have ended, or they would count for ever.
+func groupAlive(p *os.Process) bool {
+	for syscall.Kill(-p.Pid, 0) == nil {
+		pid, err := syscall.Wait4(-p.Pid, nil, syscall.WNOHANG, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || pid <= 0 { // none of them is a child, or none has ended
+			return true
+		}
+	}
+	return false
+}
 
 // killedBy tells which signal ended the program, in Ruby's words; "": none did.
 func killedBy(state *os.ProcessState) string {
