@@ -31,7 +31,9 @@ type WorkerConfig struct {
 	Middleware []Middleware
 
 	// Fallback performs the jobs of classes that have no handler of their own.
-	// nil: they fail as Ruby's unknown classes do.
+	// nil: they fail as Ruby's unknown classes do (NameError), also those that
+	// a Ruby worker on the same queue would know: give a class that moves to Go
+	// a queue of its own.
 	Fallback Handler
 
 	// Clock is the time by which jobs run and retry. nil: the client's.
@@ -51,7 +53,8 @@ type WorkerConfig struct {
 	Hostname string
 
 	// ShutdownTimeout is how long a stop waits for running jobs before it
-	// cancels their contexts. 0: 10 s. Negative: not at all.
+	// cancels their contexts; Worker.Hurry ends that. 0: 10 s. Negative: not at
+	// all.
 	ShutdownTimeout time.Duration
 	// CancelTimeout is how long it waits for the cancelled ones. 0: 5 s.
 	// Negative: not at all.

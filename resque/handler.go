@@ -51,8 +51,8 @@ type HandleOptionFunc func(r *Registration) error
 // Apply calls f.
 func (f HandleOptionFunc) Apply(r *Registration) error { return f(r) }
 
-// Queue names the class's own queue (Ruby: @queue): where its retries go, and
-// where Client.Enqueue of the command line puts it.
+// Queue names the class's own queue (Ruby: @queue): where its retries go. Which
+// queues a worker looks at is the business of WorkerConfig.Queues.
 func Queue(name string) HandleOption {
 	return HandleOptionFunc(func(r *Registration) error {
 		r.Queue = name
