@@ -28,9 +28,9 @@ func TestProgramIsNotHeldUpByItsDead(t *testing.T) {
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const grace = time.Minute
+	const grace = 20 * time.Second
 	out := newCollector()
-	handler := shell(`trap 'exit 1' TERM; (trap '' TERM; echo ready; read line <"$0") & wait`)
+	handler := shell(`trap 'echo gone; exit 1' TERM; (trap '' TERM; echo ready; read line <"$0") & wait`)
 	handler.Command = append(handler.Command, gate)
 	handler.Output, handler.Grace = out, grace
 	ctx, cancel := context.WithCancel(t.Context())
@@ -38,6 +38,7 @@ func TestProgramIsNotHeldUpByItsDead(t *testing.T) {
 	go func() { ended <- handler.Perform(ctx, job("")) }()
 	<-out.lines
 	cancel()
+	<-out.lines // the program waits for nobody any more
 	if err := os.WriteFile(gate, []byte("go\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
