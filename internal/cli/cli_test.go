@@ -248,6 +248,7 @@ func TestRefusals(t *testing.T) {
 		{"an empty variable", words("work --jobs", jobs), map[string]string{"QUEUES": "", "QUEUE": ""}, "no queues", "--queues high,low"},
 		{"a weight", words("work --queues high=0 --jobs", jobs), nil, "a weight is a number from 1", "understudy work --queues high,low"},
 		{"no handlers", words("work --queues a,*"), nil, "no handlers, so every job would fail", "understudy work --queues 'a,*' --jobs jobs.yml"},
+		{"queues with blanks", []string{"work", "--queues", " a "}, nil, "no handlers", "understudy work --queues a --jobs jobs.yml"},
 		{"no such file", words("work --queues a --jobs /nowhere/jobs.yml"), nil, "can't read the jobs file: open /nowhere/jobs.yml: no such file or directory: write it, such as\njobs:\n", ""},
 		{"a wrong key", words("work --queues a --jobs", broken), nil, broken + ":4: A: unknown key retry_limt: did you mean retry_limit?", ""},
 		{"a missing program", words("work --queues a --jobs", missing), nil, missing + ":3: A: exec: no program at ", ""},

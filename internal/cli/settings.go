@@ -98,7 +98,7 @@ func (s settings) queuesOr(standard string) string {
 	if _, err := resque.ParseQueueList(text); err != nil {
 		return standard
 	}
-	return text
+	return strings.TrimSpace(text)
 }
 
 func (s settings) jobsOr(standard string) string {
