@@ -439,7 +439,7 @@ func TestGiveBackNeedsTheSetOfQueues(t *testing.T) {
 		jobs := make(calls)
 		w := b.worker(func(c *resque.WorkerConfig) {
 			own(c)
-			c.ShutdownTimeout, c.ReleaseTimeout = -1, 300*time.Millisecond
+			c.ShutdownTimeout, c.ReleaseTimeout = -1, 3*time.Second
 		}, map[string]resque.Handler{"Good": jobs})
 		s.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Good","args":[1]}`}, "queues": "no set"})
 		ctx, cancel := context.WithCancel(t.Context())

@@ -141,7 +141,7 @@ func (d *demo) rounds(ctx context.Context) error {
 		jobs := demoJobs()
 		d.board.begin(jobs)
 		if _, err := d.client.EnqueueMany(ctx, jobs...); err != nil {
-			return err
+			return unlessStopped(ctx, err)
 		}
 		limit := time.NewTimer(demoLimit)
 		defer limit.Stop()
