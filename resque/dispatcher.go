@@ -3,9 +3,7 @@ package resque
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,53 +88,6 @@ type appetite struct {
 	blind bool
 }
 
-// workerScripts are the scripts of a worker, each with its manual where its text
-// stands.
-type workerScripts struct {
-	reserve, begin, record, rewrite *Script
-	epoch, register, renew, beat    *Script
-	move, giveBack, finish, leave   *Script
-	bury, sweep                     *Script
-}
-
-func newWorkerScripts() workerScripts {
-	return workerScripts{
-		reserve: NewScript("reserve", reserveLua), begin: NewScript("begin", beginLua),
-		record: NewScript("record", recordLua), rewrite: NewScript("rewrite", rewriteLua),
-		epoch: NewScript("epoch", epochLua), register: NewScript("register", registerLua),
-		renew: NewScript("renew", renewLua), beat: NewScript("beat", beatLua),
-		move: NewScript("move", moveLua), giveBack: NewScript("give back", giveBackLua),
-		finish: NewScript("finish", finishLua), leave: NewScript("leave", leaveLua),
-		bury: NewScript("bury", buryLua), sweep: NewScript("sweep", sweepLua),
-	}
-}
-
-// all are the scripts that the dispatcher sends.
-func (s workerScripts) all() []*Script {
-	return []*Script{
-		s.reserve, s.begin, s.record, s.rewrite, s.epoch, s.register, s.renew, s.beat, s.move, s.giveBack, s.finish, s.leave,
-	}
-}
-
-// load makes the scripts known to Redis: one that isn't known yet runs behind
-// the others of its flush, and a hand has to be rewritten before its run begins.
-func (s workerScripts) load(ctx context.Context, k *conn) error {
-	var calls []Call
-	for _, script := range s.all() {
-		calls = append(calls, Call{Command: "SCRIPT", Args: []any{"LOAD", script.src}})
-	}
-	replies, err := k.pipeline(ctx, calls)
-	if err != nil {
-		return err
-	}
-	for _, reply := range replies {
-		if refused, ok := reply.(error); ok {
-			return fmt.Errorf("resque: loading scripts: %w", refused)
-		}
-	}
-	return nil
-}
-
 func newDispatcher(w *Worker) *dispatcher {
 	d := &dispatcher{
 		w: w, client: w.client, cfg: w.cfg, keys: w.client.Keys(), clock: w.cfg.Clock, log: w.log,
@@ -153,54 +104,6 @@ func newDispatcher(w *Worker) *dispatcher {
 		d.slots = append(d.slots, newSlot(n))
 	}
 	return d
-}
-
-// rename takes a new process name, and with it new worker ids.
-func (d *dispatcher) rename() error {
-	name, err := d.w.processName()
-	if err != nil {
-		return err
-	}
-	d.process = name
-	d.w.name.Store(name)
-	for _, s := range d.slots {
-		if d.cfg.WorkerID != nil {
-			s.id = d.cfg.WorkerID(s.number)
-		} else {
-			s.id = name + "-" + s.field + ":" + d.w.queues.IDText()
-		}
-		s.asked = 0
-	}
-	return checkIDs(d.slots)
-}
-
-// checkIDs looks at what WorkerConfig.WorkerID answered: Ruby splits ids into
-// host, pid and queues, and one of another form breaks every page of resque-web.
-func checkIDs(slots []*slot) error {
-	seen := make(map[string]bool, len(slots))
-	for _, s := range slots {
-		host, rest, _ := strings.Cut(s.id, ":")
-		pid, queues, _ := strings.Cut(rest, ":")
-		if host == "" || queues == "" || pid == "" || pid[0] < '0' || pid[0] > '9' || seen[s.id] {
-			return configError("WorkerConfig.WorkerID", fmt.Sprintf(
-				"answers %q for slot %d: answer host:pid:queues, the pid beginning with a digit, and another id for each slot", s.id, s.number))
-		}
-		seen[s.id] = true
-	}
-	return nil
-}
-
-// name takes a process name, where there is none: an earlier try to start may
-// have registered one.
-func (d *dispatcher) name() error {
-	if d.process != "" {
-		return nil
-	}
-	err := d.rename()
-	if err != nil {
-		d.process = ""
-	}
-	return err
 }
 
 // start connects and registers.
@@ -405,125 +308,4 @@ func (d *dispatcher) poke() {
 	case d.poked <- struct{}{}:
 	default:
 	}
-}
-
-// step is one job on the first slot: flush until it is recorded.
-func (d *dispatcher) step(ctx context.Context) (worked bool, err error) {
-	if !d.fetching || d.hasEnded() {
-		return false, errors.New("resque: Step needs a worker that was started and not stopped")
-	}
-	s := d.slots[0]
-	d.single = true
-	if s.state == stuck {
-		return false, errors.New("resque: the worker abandoned a job: bury it, and make a new worker")
-	}
-	if s.state == idle {
-		d.want.hungry = true
-	}
-	for first := true; first || s.state != idle || s.asked != 0; first = false {
-		worked = worked || s.state != idle
-		if s.state == running {
-			select {
-			case r := <-d.done:
-				d.returned(r)
-			case <-ctx.Done():
-				return worked, context.Cause(ctx)
-			}
-		}
-		if s.state == stuck {
-			return true, nil
-		}
-		if s.run != nil && time.Now().Before(s.run.notBefore) {
-			d.wait(ctx, s.run.notBefore)
-			if ctx.Err() != nil {
-				return worked, context.Cause(ctx)
-			}
-		}
-		if err := d.flush(ctx); err != nil {
-			d.drop()
-			return worked, err
-		}
-		worked = worked || s.state != idle
-		d.want.hungry = false
-		if s.state == pausing {
-			select {
-			case s = <-d.rested:
-				d.awake(s)
-			case <-ctx.Done():
-				return worked, context.Cause(ctx)
-			}
-		}
-	}
-	d.after.Wait()
-	return worked, nil
-}
-
-// one sends a single call on the dispatcher's connection, which it makes where
-// there is none.
-func (d *dispatcher) one(ctx context.Context, call Call) (any, error) {
-	replies, err := d.send(ctx, []Call{call})
-	if err != nil {
-		return nil, err
-	}
-	if refused, ok := replies[0].(error); ok {
-		return nil, refused
-	}
-	return replies[0], nil
-}
-
-// send sends calls on the dispatcher's connection. After an error of the
-// connection the replies that came before it are there.
-func (d *dispatcher) send(ctx context.Context, calls []Call) ([]any, error) {
-	if d.conn == nil {
-		conn, err := d.client.dial(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if err := d.scripts.load(ctx, conn); err != nil {
-			return nil, errors.Join(err, conn.close())
-		}
-		d.conn = conn
-		d.track.attach(ctx, d.conn)
-		d.want.armed = false
-	}
-	return d.conn.pipeline(ctx, calls)
-}
-
-// drop closes the connection; the next call makes a new one.
-func (d *dispatcher) drop() {
-	if d.conn != nil {
-		_ = d.conn.close() // it is of no use any more, whatever it says
-		d.conn = nil
-	}
-	d.want.armed, d.want.hungry = false, true
-}
-
-// outage logs once per change whether Redis answers, and grows the waits.
-type outage struct{ failed int }
-
-// outageMost bounds the waits, so that work resumes within 3 s of Redis' return.
-const outageMost = 2 * time.Second
-
-func (o *outage) note(log *slog.Logger, err error) {
-	switch {
-	case err != nil && o.failed == 0 && ErrorCode(err) != "":
-		log.Error("Redis refuses; trying again", "error", err)
-	case err != nil && o.failed == 0:
-		log.Error("Redis does not answer; trying again", "error", err)
-	case err == nil && o.failed > 0:
-		log.Info("Redis answers again", "tries", o.failed)
-	}
-	if err == nil {
-		o.failed = 0
-	} else {
-		o.failed++
-	}
-}
-
-func (o *outage) wait() time.Duration { return backoff{most: outageMost}.next(o.failed) }
-
-var errProtocol = errors.New("resque: Redis answered what the protocol doesn't know")
-
-func protocolError(what string, reply any) error {
-	return fmt.Errorf("%w: %s: %v", errProtocol, what, reply)
 }
