@@ -14,6 +14,9 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
+// SystemClock is the machine's clock, the default wherever a Clock can be set.
+func SystemClock() Clock { return systemClock{} }
+
 type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -80,7 +79,7 @@ func (c Config) complete() (Config, error) {
 		c.Value = fmt.Sprintf("%s:%d", host, os.Getpid())
 	}
 	if c.Clock == nil {
-		c.Clock = systemClock{}
+		c.Clock = resque.SystemClock()
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -90,19 +89,4 @@ func (c Config) complete() (Config, error) {
 
 func refuse(field, reason string) error {
 	return &resque.ConfigError{Field: "scheduler.Config." + field, Reason: reason}
-}
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
