@@ -51,11 +51,13 @@ const (
 	keySchema    = "understudy:schema"
 )
 
+const delayedPrefix = "delayed:"
+
 func queueKey(queue string) string     { return "queue:" + queue }
 func handKey(id string) string         { return "worker:" + id }
 func startedKey(id string) string      { return "worker:" + id + ":started" }
 func processedKey(id string) string    { return keyProcessed + ":" + id }
 func failedStatKey(id string) string   { return keyFailedStat + ":" + id }
-func delayedKey(second int64) string   { return "delayed:" + strconv.FormatInt(second, 10) }
+func delayedKey(second int64) string   { return delayedPrefix + strconv.FormatInt(second, 10) }
 func timestampsKey(item []byte) string { return "timestamps:" + string(item) }
 func runsKey(process string) string    { return "understudy:runs:" + process }

@@ -2,7 +2,6 @@ package resque
 
 import (
 	"context"
-	"fmt"
 	"strings"
 )
 
@@ -42,7 +41,7 @@ func (c *Client) write(ctx context.Context, writes []Write) error {
 		return err
 	}
 	if key, ok := strings.CutPrefix(answer, "wrongtype "); ok {
-		return &RedisError{Code: "WRONGTYPE", Message: fmt.Sprintf("WRONGTYPE %q is of another type than Resque's", key)}
+		return wrongType(key)
 	}
 	return nil
 }

@@ -1,0 +1,193 @@
+package resque
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Edit removes or replaces elements of a list. They are found by their text, not
+// by their place, so that whoever pushes or removes at the same time never makes
+// it hit another one.
+type Edit struct {
+	// Key is the list, without namespace. A list delayed:<second> loses its time
+	// in the schedule with its last element, and an element its note in
+	// timestamps:<element>.
+	Key string
+	// Raw is the element's text.
+	Raw []byte
+	// Near is the index where the element was seen. It is a hint that saves
+	// looking through the list; elements with the same text are all as good.
+	Near int64
+	// All means every element with this text, else it is one.
+	All bool
+	// Replace is the text that takes the element's place; nil removes it.
+	Replace []byte
+	// Then is carried out for each element that was found, in the same step. It
+	// must not push to the head of a list that is edited.
+	Then []Write
+}
+
+// editLua removes or replaces elements of lists, with writes that follow.
+//
+//	KEYS for each edit: list, timestamps:<element>, delayed_queue_schedule (the
+//	     list again for both where it holds no delayed jobs), then a key for each
+//	     of its writes
+//	ARGV 1 a text that is no element, 2 number of edits, then for each: "one" or
+//	     "all", index where it was seen, element, "replace" or "remove", the new
+//	     text, member of the schedule ("": none), number of writes, and for each
+//	     write: command, number of arguments, the arguments
+//
+// It answers {"ok", elements found for each edit}, or {"wrongtype", key} when a
+// key isn't what it should be; then nothing was written. A second arrival finds
+// nothing to do, but for elements with the same text.
+//
+// All elements are found before anything is written, what follows is written
+// before they go, and those to be removed are marked first, so that one pass
+// takes all of them out and no index moves meanwhile. Where memory is too short
+// for marks, they are removed one by one: making room must work then.
+const editLua = `
+local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset'}
+local mark = ARGV[1]
+local edits = {}
+local a, k = 3, 1
+local function is(key, want)
+  local kind = redis.call('TYPE', key)
+  kind = kind.ok or kind
+  return kind == 'none' or kind == want
+end
+for i = 1, tonumber(ARGV[2]) do
+  local e = {list = KEYS[k], stamps = KEYS[k + 1], schedule = KEYS[k + 2], all = ARGV[a] == 'all', near = tonumber(ARGV[a + 1]),
+    raw = ARGV[a + 2], replace = ARGV[a + 3] == 'replace', text = ARGV[a + 4], member = ARGV[a + 5],
+    writes = tonumber(ARGV[a + 6]), key = k + 3, first = a + 7, at = {}}
+  a, k = a + 7, k + 3
+  if not is(e.list, 'list') then return {'wrongtype', e.list} end
+  if e.member ~= '' then
+    if not is(e.stamps, 'set') then return {'wrongtype', e.stamps} end
+    if not is(e.schedule, 'zset') then return {'wrongtype', e.schedule} end
+  end
+  for _ = 1, e.writes do
+    local want = types[ARGV[a]]
+    if want and not is(KEYS[k], want) then return {'wrongtype', KEYS[k]} end
+    a, k = a + 2 + tonumber(ARGV[a + 1]), k + 1
+  end
+  edits[i] = e
+end
+
+local taken, shift = {}, {}
+local function take(e, index)
+  local used = taken[e.list]
+  if used[index] then return false end
+  used[index] = true
+  e.at[#e.at + 1] = index
+  return true
+end
+local function find(e)
+  taken[e.list] = taken[e.list] or {}
+  if e.all then
+    for _, index in ipairs(redis.call('LPOS', e.list, e.raw, 'COUNT', 0)) do take(e, index) end
+    return
+  end
+  local guess = e.near + (shift[e.list] or 0)
+  if guess >= 0 and redis.call('LINDEX', e.list, guess) == e.raw and take(e, guess) then return end
+  for rank = 1, #edits do
+    local index = redis.call('LPOS', e.list, e.raw, 'RANK', rank)
+    if not index then return end
+    if take(e, index) then
+      shift[e.list] = index - e.near
+      return
+    end
+  end
+end
+for _, e in ipairs(edits) do find(e) end
+
+for _, e in ipairs(edits) do
+  for _ = 1, #e.at do
+    local at = e.first
+    for w = 1, e.writes do
+      local count = tonumber(ARGV[at + 1])
+      redis.call(ARGV[at], KEYS[e.key + w - 1], unpack(ARGV, at + 2, at + 1 + count))
+      at = at + 2 + count
+    end
+  end
+end
+local marked = {}
+for _, e in ipairs(edits) do
+  for _, index in ipairs(e.at) do
+    if e.replace then
+      redis.call('LSET', e.list, index, e.text)
+    else
+      local did = redis.pcall('LSET', e.list, index, mark)
+      if type(did) == 'table' and did.err then
+        e.late = (e.late or 0) + 1
+      else
+        marked[e.list] = (marked[e.list] or 0) + 1
+      end
+    end
+  end
+end
+for list, count in pairs(marked) do redis.call('LREM', list, count, mark) end
+local answer = {'ok'}
+for i, e in ipairs(edits) do
+  if e.late then redis.call('LREM', e.list, e.late, e.raw) end
+  if e.member ~= '' then
+    if not redis.call('LPOS', e.list, e.raw) then redis.call('SREM', e.stamps, 'delayed:' .. e.member) end
+    if redis.call('EXISTS', e.list) == 0 then redis.call('ZREM', e.schedule, e.member) end
+  end
+  answer[i + 1] = #e.at
+end
+return answer
+`
+
+// editMark is no element of Resque's.
+const editMark = "\x00understudy:removed"
+
+// Edit carries out edits in one step, a few hundred at a time at most, and
+// answers for each how many elements it found: 0 says that the element isn't
+// there any more, and that nothing that should follow was written.
+func (c *Client) Edit(ctx context.Context, edits ...Edit) (found []int64, err error) {
+	if len(edits) == 0 {
+		return nil, nil
+	}
+	keys, args := make([]string, 0, 3*len(edits)), []any{editMark, len(edits)}
+	for _, e := range edits {
+		keys, args = e.appendTo(keys, args, c.keys)
+	}
+	reply, err := Values(c.Run(ctx, c.editScript, keys, args...))
+	if err != nil {
+		return nil, err
+	}
+	if len(reply) == 2 && text(reply[0]) == "wrongtype" {
+		return nil, wrongType(text(reply[1]))
+	}
+	if len(reply) != len(edits)+1 {
+		return nil, protocolError("edit", reply)
+	}
+	for _, n := range reply[1:] {
+		found = append(found, number(n))
+	}
+	return found, nil
+}
+
+func (e Edit) appendTo(keys []string, args []any, k Keys) ([]string, []any) {
+	list := k.Of(e.Key)
+	member, delayed := strings.CutPrefix(e.Key, delayedPrefix)
+	if delayed {
+		keys = append(keys, list, k.Of(timestampsKey(e.Raw)), k.Of(keyDelayedSchedule))
+	} else {
+		keys, member = append(keys, list, list, list), ""
+	}
+	which, how := "one", "remove"
+	if e.All {
+		which = "all"
+	}
+	if e.Replace != nil {
+		how = "replace"
+	}
+	args = append(args, which, e.Near, e.Raw, how, e.Replace, member, len(e.Then))
+	return appendWrites(keys, args, k, e.Then)
+}
+
+func wrongType(key string) error {
+	return &RedisError{Code: "WRONGTYPE", Message: fmt.Sprintf("WRONGTYPE %q is of another type than Resque's", key)}
+}
