@@ -4,6 +4,7 @@ package program_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/understudy/resque"
 )
 
 // endLeftBehind ends the process whose id a program printed on a line of its own.
@@ -34,31 +37,36 @@ func endLeftBehind(t *testing.T, out *collector) {
 // parent; it holds a pipe open for as long as it lives.
 func TestProgramTakesItsGroupAlong(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "alive")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out := newCollector()
-	handler := shell(`(trap '' TERM; echo ready; exec sleep 1000) 3>"$0" & wait`)
-	handler.Command = append(handler.Command, path)
-	handler.Output, handler.Grace = out, 20*time.Millisecond
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- handler.Perform(ctx, job("")) }()
-	alive, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = alive.Close() })
-	<-out.lines
-	cancel()
-	if err := <-ended; err == nil {
-		t.Error("the program succeeded")
-	}
-	if err := alive.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := alive.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-		t.Errorf("the child lives on: %v", err)
+	for name, cause := range map[string]error{"timeout": resque.ErrTimeout, "stop": resque.ErrStopping, "context": context.Canceled} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "alive")
+			if err := syscall.Mkfifo(path, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out := newCollector()
+			handler := shell(`(trap '' TERM; echo ready; exec sleep 1000) 3>"$0" & wait`)
+			handler.Command = append(handler.Command, path)
+			handler.Output, handler.Grace = out, 20*time.Millisecond
+			ctx, cancel := context.WithCancelCause(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- handler.Perform(ctx, job("")) }()
+			alive, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = alive.Close() })
+			<-out.lines
+			cancel(cause)
+			if err := <-ended; !errors.Is(err, cause) {
+				t.Errorf("got %v", err)
+			}
+			if err := alive.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := alive.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+				t.Errorf("the child lives on: %v", err)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/understudy/internal/foreign"
 	"example.com/understudy/resque"
 )
 
@@ -20,7 +22,7 @@ import (
 // The program gets the job's payload on standard input, byte for byte, and
 // RESQUE_CLASS, RESQUE_QUEUE, RESQUE_ATTEMPT (0 the first time) and
 // RESQUE_WORKER in its environment. Exit status 0 is success; anything else
-// fails the run with an *Error. No shell is involved.
+// fails the run with a *foreign.Error. No shell is involved.
 //
 // The program leads a process group of its own. When the run's context ends,
 // the group gets TERM and, after Grace, KILL. Processes that a program which
@@ -35,8 +37,9 @@ type Handler struct {
 	// RESQUE_TERM_TIMEOUT; negative: KILL at once.
 	Grace time.Duration
 	// Output gets what the program writes, line by line, with the job's class
-	// before it; it is written to by several jobs at a time, a call a line.
-	// nil: dropped.
+	// before it; it is written to by several jobs at a time, a call a line. It
+	// gets at most 4 kB of a line and 64 kB of a run, then a line that says how
+	// much was left out. nil: dropped.
 	Output io.Writer
 }
 
@@ -68,7 +71,7 @@ func (h *Handler) Perform(ctx context.Context, job *resque.Job) error {
 	p.drain()
 	cause := context.Cause(ctx)
 	if err := p.failure(); err != nil {
-		return cancelled(cause, err)
+		return foreign.Cancelled(cause, fmt.Errorf("the program was ended: %w", err))
 	}
 	if errors.Is(cause, context.DeadlineExceeded) {
 		return resque.ErrTimeout // it ended well because it was told to, with its work undone
@@ -95,10 +98,14 @@ type process struct {
 	pipes   []*os.File // our ends
 	copying sync.WaitGroup
 	stderr  *lineKeeper
+	log     *runLog // nil: the output is dropped
 }
 
 func (h *Handler) start(job *resque.Job) (*process, error) {
 	p := &process{exited: make(chan struct{}), stderr: &lineKeeper{}}
+	if h.Output != nil {
+		p.log = &runLog{to: h.Output, prefix: job.Class + ": "}
+	}
 	p.cmd = exec.Command(h.Command[0], h.Command[1:]...) //nolint:gosec,noctx // running what the jobs file says is the purpose; the context is Perform's business
 	p.cmd.Dir = h.Dir
 	p.cmd.Env = append(os.Environ(),
@@ -122,8 +129,8 @@ func (h *Handler) start(job *resque.Job) (*process, error) {
 		_, _ = stdin.Write(payload) // a program need not read it
 		_ = stdin.Close()
 	})
-	p.follow(stderr, p.stderr, h.Output, job.Class)
-	p.follow(stdout, nil, h.Output, job.Class)
+	p.follow(stderr, p.stderr)
+	p.follow(stdout, nil)
 	go func() {
 		p.waitErr = p.cmd.Wait()
 		close(p.exited)
@@ -155,7 +162,7 @@ func (p *process) connect(wantOutput bool) (stdin, stdout, stderr *os.File, thei
 }
 
 // follow reads a pipe to its end.
-func (p *process) follow(from *os.File, keep *lineKeeper, output io.Writer, class string) {
+func (p *process) follow(from *os.File, keep *lineKeeper) {
 	if from == nil {
 		return
 	}
@@ -164,8 +171,8 @@ func (p *process) follow(from *os.File, keep *lineKeeper, output io.Writer, clas
 		to = append(to, keep)
 	}
 	var lines *lineWriter
-	if output != nil {
-		lines = &lineWriter{to: output, prefix: class + ": "}
+	if p.log != nil {
+		lines = &lineWriter{log: p.log}
 		to = append(to, lines)
 	}
 	p.copying.Go(func() {
@@ -183,6 +190,9 @@ func (p *process) drain() {
 		_ = pipe.SetDeadline(deadline) // refused only once it is closed
 	}
 	p.copying.Wait()
+	if p.log != nil {
+		p.log.end()
+	}
 	p.closePipes()
 }
 
