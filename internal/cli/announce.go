@@ -21,14 +21,21 @@ type announcement struct {
 // announce warns, once, that delays need a scheduler where none runs, and tells
 // what is performed.
 func (a announcement) announce(ctx context.Context, queues resque.QueueList, jobs *jobsfile.File) {
-	var classes []string
+	var classes, hosts []string
 	for _, job := range jobs.Jobs {
 		classes = append(classes, job.Class)
+		if job.HTTP != nil && !slices.Contains(hosts, job.HTTP.URL.Host) {
+			hosts = append(hosts, job.HTTP.URL.Host)
+		}
 	}
 	if slices.ContainsFunc(jobs.Jobs, func(j jobsfile.Job) bool { return j.Delayed }) {
 		a.lookForScheduler(ctx)
 	}
-	a.log.InfoContext(ctx, "performing", "classes", strings.Join(classes, ","), "queues", queues.IDText())
+	told := []any{"classes", strings.Join(classes, ","), "queues", queues.IDText()}
+	if len(hosts) > 0 {
+		told = append(told, "hosts", strings.Join(hosts, ","))
+	}
+	a.log.InfoContext(ctx, "performing", told...)
 }
 
 func (a announcement) lookForScheduler(ctx context.Context) {

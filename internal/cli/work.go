@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -13,21 +15,28 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"example.com/understudy/failure"
+	"example.com/understudy/internal/endpoint"
 	"example.com/understudy/internal/jobsfile"
 	"example.com/understudy/internal/program"
 	"example.com/understudy/resque"
 )
 
-const workHelp = `Takes jobs from the queues and performs them with the programs of a jobs file:
+const workHelp = `Takes jobs from the queues and performs them with the programs and addresses of
+a jobs file:
 
 ` + jobsfile.Example + `
 
-docs/jobs.md lists all keys; examples/programs has programs to begin with.
+docs/jobs.md lists all keys; examples/programs has programs to begin with. In
+exec's place, http: https://sms.internal/deliver posts the jobs to an address.
 
 A program gets the job on standard input and RESQUE_CLASS, RESQUE_QUEUE,
 RESQUE_ATTEMPT and RESQUE_WORKER in its environment. Exit status 0 is success;
 else its last line on standard error is the error: a plain text is a
 RuntimeError, {"exception":"BadRecipient","error":"…"} names its class.
+
+An address gets the job as the body of a POST, and Resque-Class, Resque-Queue,
+Resque-Attempt and Resque-Worker as headers. 2xx is success; of any other answer
+the body may say the same, else 503 is an HTTP::503.
 
 Examples:
    understudy work --queues mt_messages --jobs jobs.yml
@@ -47,7 +56,7 @@ a third ends the process.`
 func (a *app) work() *cli.Command {
 	return &cli.Command{
 		Name:        "work",
-		Usage:       "perform jobs with the programs of a jobs file",
+		Usage:       "perform jobs with the programs and addresses of a jobs file",
 		UsageText:   binary + " work --queues LIST --jobs FILE [options]",
 		Description: workHelp,
 		Flags: append(append(redisFlags(),
@@ -86,7 +95,9 @@ func (a *app) runWork(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	worker, err := a.worker(client, plan, log)
+	transport := endpoint.NewTransport(cmp.Or(plan.config.Concurrency, defaultConcurrency))
+	defer transport.CloseIdleConnections()
+	worker, err := a.worker(client, plan, transport, log)
 	if err != nil {
 		return err
 	}
@@ -144,15 +155,15 @@ func (s settings) queues() ([]string, error) {
 	return []string{text}, nil
 }
 
-// readJobs reads the jobs file and finds its programs.
+// readJobs reads the jobs file, finds its programs and fills in its variables.
 func (s settings) readJobs() (*jobsfile.File, error) {
 	path, _ := s.text("jobs")
 	if path == "" {
-		return nil, refuse(s.line(""), "no handlers, so every job would fail: say in a jobs file which program performs which class\n%s", jobsfile.Example)
+		return nil, refuse(s.line(""), "no handlers, so every job would fail: say in a jobs file which program or address performs which class\n%s", jobsfile.Example)
 	}
 	file, err := jobsfile.Read(path)
 	if err == nil {
-		err = file.Locate()
+		err = file.Resolve(s.lookupEnv)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -196,7 +207,7 @@ func (s settings) writePIDFile() error {
 }
 
 // worker makes the worker with a handler for each class of the jobs file.
-func (a *app) worker(client *resque.Client, plan workPlan, log *slog.Logger) (*resque.Worker, error) {
+func (a *app) worker(client *resque.Client, plan workPlan, transport http.RoundTripper, log *slog.Logger) (*resque.Worker, error) {
 	worker, err := resque.NewWorker(client, plan.config)
 	if err != nil {
 		return nil, err
@@ -208,13 +219,27 @@ func (a *app) worker(client *resque.Client, plan workPlan, log *slog.Logger) (*r
 			policy.Logger = log
 			options = append(options, policy)
 		}
-		handler := &program.Handler{Command: job.Exec, Output: a.stderr}
-		if err := worker.Handle(job.Class, handler, options...); err != nil {
+		if err := worker.Handle(job.Class, a.handler(job, transport), options...); err != nil {
 			return nil, err
 		}
 	}
 	return worker, nil
 }
+
+// handler performs the jobs of a class, with a program or by posting them.
+func (a *app) handler(job jobsfile.Job, transport http.RoundTripper) resque.Handler {
+	if job.HTTP == nil {
+		return &program.Handler{Command: job.Exec, Output: a.stderr}
+	}
+	header := http.Header{}
+	for _, h := range job.HTTP.Headers {
+		header.Set(h.Name, h.Value)
+	}
+	return &endpoint.Handler{URL: job.HTTP.URL, Header: header, Transport: transport}
+}
+
+// defaultConcurrency is that of resque.WorkerConfig.
+const defaultConcurrency = 10
 
 // emptyInterval is short: --until-empty is for batches, and Redis may not be
 // able to tell of changes.

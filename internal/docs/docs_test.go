@@ -140,7 +140,7 @@ func TestJobsListsEveryKey(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/jobs.md")
 	example := strings.Join(blocks(page, "yaml"), "")
-	keys := []string{"queue", "exec", "timeout"}
+	keys := []string{"queue", "exec", "http", "timeout"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[retry.Spec]()) {
 		key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 		keys = append(keys, key)

@@ -5,6 +5,7 @@ func howTo(key string) string {
 	texts := map[string]string{
 		"queue":                        "the name of a queue, such as queue: mt_messages",
 		"exec":                         "a list of the program and its arguments, such as exec: [./deliver-sms, --fast]",
+		"http":                         `an address, such as http: https://sms.internal/deliver, or with headers http: {url: "https://sms.internal/deliver", headers: {Authorization: "Bearer ${SMS_TOKEN}"}}`,
 		"timeout":                      "seconds or a time with its unit, such as timeout: 30s",
 		"plugin":                       "none, retry or exponential_backoff, such as plugin: retry",
 		"retry_limit":                  "a whole number, such as retry_limit: 10 (0: never, -1: for ever)",

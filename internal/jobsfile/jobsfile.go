@@ -1,12 +1,11 @@
 // Package jobsfile reads jobs.yml, which says how to perform jobs with programs
-// and when to try them again.
+// and endpoints, and when to try them again.
 package jobsfile
 
 import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -35,9 +34,11 @@ type Job struct {
 	Class string
 	// Queue is the class's own queue; "" where it has none.
 	Queue string
-	// Exec is the program and its arguments. A program with a slash is relative
-	// to the folder of the file until Locate.
+	// Exec is the program and its arguments; empty where HTTP isn't nil. A
+	// program with a slash is relative to the folder of the file until Resolve.
 	Exec []string
+	// HTTP is the address that the jobs are posted to; nil where Exec isn't empty.
+	HTTP *Address
 	// Timeout is how long a run may take; 0: any time.
 	Timeout time.Duration
 	// Retry is the policy; nil: no retry.
@@ -45,7 +46,7 @@ type Job struct {
 	// Delayed says that a retry may wait, for which a scheduler is needed.
 	Delayed bool
 
-	execLine int
+	line int // of exec or http
 }
 
 // LineError is one thing that is wrong with a file.
@@ -82,23 +83,6 @@ func (f *File) Find(class string) (Job, bool) {
 		return Job{}, false
 	}
 	return f.Jobs[i], true
-}
-
-// Locate finds every program, which is then told by its absolute path: those
-// with a slash from the folder of the file on, the others in PATH. What is
-// missing or can't be executed is a *LineError.
-func (f *File) Locate() error {
-	var problems []error
-	for i := range f.Jobs {
-		job := &f.Jobs[i]
-		path, err := locate(filepath.Dir(f.Path), job.Exec[0])
-		if err != nil {
-			problems = append(problems, &LineError{f.Path, job.execLine, job.Class + ": exec: " + err.Error()})
-			continue
-		}
-		job.Exec = append([]string{path}, job.Exec[1:]...)
-	}
-	return errors.Join(problems...)
 }
 
 // sorted joins problems in the order of their lines.

@@ -1,6 +1,7 @@
 package jobsfile_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -70,12 +71,14 @@ jobs:
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, text string
-		says       []string // one line each, by its end and its place
-	}{
+// refused is a file that isn't taken.
+type refused struct {
+	name, text string
+	says       []string // one line each, by its end and its place
+}
+
+func refusedFiles() []refused {
+	return []refused{
 		{"nothing", "", []string{"jobs.yml: holds no jobs: write\njobs:\n  DeliverSMS:"}},
 		{"only a comment", "# later\n", []string{"jobs.yml: holds no jobs"}},
 		{"another top", "queue: a\n", []string{"jobs.yml:1: unknown key queue: known here are jobs"}},
@@ -91,8 +94,16 @@ func TestParseRefuses(t *testing.T) {
 		{"a backquote", job("`a`: 5"), []string{"jobs.yml:4: is no YAML: found character"}},
 		{"a callback", job("give_up_callback: x"), []string{"jobs.yml:4: A: give_up_callback: is code, which needs a worker in Go: retry.Policy.GiveUp"}},
 		{"a check in code", job("retry_criteria_check: x"), []string{"jobs.yml:4: A: retry_criteria_check: is code, which needs a worker in Go: retry.Policy.Check, or criteria_checks here"}},
-		{"nothing like any key", job("priority: 5"), []string{"jobs.yml:4: A: unknown key priority: known here are queue, exec, timeout, backoff_strategy, "}},
-		{"unknown anchor", "jobs:\n  A: *b\n", []string{"jobs.yml: is no YAML: unknown anchor 'b' referenced"}},
+		{"nothing like any key", job("priority: 5"), []string{"jobs.yml:4: A: unknown key priority: known here are queue, exec, http, timeout, backoff_strategy, "}},
+		{"unknown anchor", "jobs:\n  A: *b\n", []string{"jobs.yml:2: is no YAML: unknown anchor 'b' referenced"}},
+		{"no YAML on line 1", "jobs: a: b\n", []string{"jobs.yml:1: is no YAML: mapping values are not allowed"}},
+		{"a brace too many", "jobs:\n  A: {exec: [a]}}\n", []string{"jobs.yml:2: is no YAML: did not find expected key"}},
+		{"a brace too few", "jobs:\n  A: {exec: [a]\n  B: {exec: [a]}\n", []string{"jobs.yml:2: is no YAML: did not find expected ',' or '}'"}},
+		{"a bracket too few at the end", "jobs: [", []string{"jobs.yml:1: is no YAML: did not find expected node content"}},
+		{"a wrong indent", "jobs:\n    A:\n        exec: [a]\n      queue: b\n", []string{"jobs.yml:2: is no YAML: did not find expected key"}}, // of the mapping that begins there
+		{"invalid UTF-8", "jobs:\n  # a\n  A: \xff\n", []string{"jobs.yml:3: is no YAML: invalid leading UTF-8 octet"}},
+		{"a control character", "jobs:\n  A: b\x00\n", []string{"jobs.yml:2: is no YAML: control characters are not allowed"}},
+		{"nothing but a document", "---", []string{"jobs.yml:1: holds empty, not jobs: write"}},
 		{"two documents", "jobs: {A: {exec: [a]}}\n---\njobs: {}\n", []string{"jobs.yml:2: a second document begins here"}},
 		{"a class without options", "jobs:\n  A:\n", []string{"jobs.yml:2: A is empty: write its options under it"}},
 		{"a class twice", "jobs:\n  A: {exec: [a]}\n  A: {exec: [b]}\n", []string{"jobs.yml:3: A stands here for the second time (line 2)"}},
@@ -101,8 +112,10 @@ func TestParseRefuses(t *testing.T) {
 		{"an empty class", "jobs:\n  \"\": {exec: [a]}\n", []string{"jobs.yml:2: a class without a name"}},
 		{"a merge of nothing", "jobs:\n  A:\n    <<: 5\n    exec: [a]\n", []string{"jobs.yml:3: << takes a mapping"}},
 
-		{"no program", "jobs:\n  A:\n    queue: b\n", []string{"jobs.yml:2: A has nothing that performs it: name a program, such as exec: [./deliver-sms]"}},
-		{"an address", "jobs:\n  A:\n    http: https://sms.internal/deliver\n", []string{"jobs.yml:3: A: http: jobs can't be posted to an address in this version: name a program"}},
+		{"no program", "jobs:\n  A:\n    queue: b\n", []string{"jobs.yml:2: A has nothing that performs it: name a program, such as exec: [./deliver-sms], or an address, such as http: https://sms.internal/deliver"}},
+		{"program and address", job("http: https://sms.internal/deliver"), []string{"jobs.yml:4: A: exec and http exclude each other: keep the program or the address"}},
+		{"address and program", "jobs:\n  A:\n    http: https://a\n    exec: [a]\n", []string{"jobs.yml:4: A: exec and http exclude each other"}},
+		{"a program merged in", "jobs:\n  A: &a\n    exec: [a]\n  B:\n    <<: *a\n    http: https://a\n", []string{"jobs.yml:6: B: exec and http exclude each other"}},
 		{"a misspelt key", job("retry_limt: 5"), []string{"jobs.yml:4: A: unknown key retry_limt: did you mean retry_limit?"}},
 		{"a Go name", job("RetryDelay: 5"), []string{"jobs.yml:4: A: unknown key RetryDelay: did you mean retry_delay?"}},
 		{"swapped letters", job("qeuue: a"), []string{"jobs.yml:4: A: unknown key qeuue: did you mean queue?"}},
@@ -148,7 +161,11 @@ func TestParseRefuses(t *testing.T) {
 			[]string{"jobs.yml:2: A has nothing", "jobs.yml:3: A: unknown key", "jobs.yml:4: A: timeout is x", "jobs.yml:7: B: queue is a list", "jobs.yml:8: C has nothing"},
 		},
 	}
-	for _, tt := range tests {
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range refusedFiles() {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := jobsfile.Parse("jobs.yml", []byte(tt.text))
@@ -192,6 +209,23 @@ func TestEveryOptionSaysWhatToWrite(t *testing.T) {
 		if _, err := jobsfile.Parse("jobs.yml", []byte(job(key+": "+example))); err != nil && !strings.Contains(err.Error(), "belong together") {
 			t.Errorf("the example for %s: %v", key, err)
 		}
+	}
+}
+
+// TestMergesOfMerges: what is merged in a billion times is read once.
+func TestMergesOfMerges(t *testing.T) {
+	t.Parallel()
+	text := "jobs:\n  A0: &a0 {exec: [a], queue: q}\n"
+	for i := range 30 {
+		text += fmt.Sprintf("  A%[2]d: &a%[2]d {<<: [*a%[1]d, *a%[1]d, *a%[1]d]}\n", i, i+1)
+	}
+	file, err := jobsfile.Parse("jobs.yml", []byte(text))
+	if err != nil || len(file.Jobs) != 31 || file.Jobs[30].Queue != "q" {
+		t.Errorf("got %+v, %v", file, err)
+	}
+	_, err = jobsfile.Parse("jobs.yml", []byte(strings.Replace(text, "queue: q", "queue: q, queue: r", 1)))
+	if err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a problem is told more than once: %v", err)
 	}
 }
 
@@ -271,7 +305,7 @@ func TestLocate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = file.Locate()
+			err = file.Resolve(noEnv)
 			if tt.says == "" {
 				if got := strings.Join(file.Jobs[0].Exec, " "); err != nil || got != tt.want+" arg" {
 					t.Errorf("got %s, %v", got, err)
@@ -291,7 +325,9 @@ func TestLocateInPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Locate(); err != nil || !filepath.IsAbs(file.Jobs[0].Exec[0]) {
+	if err := file.Resolve(noEnv); err != nil || !filepath.IsAbs(file.Jobs[0].Exec[0]) {
 		t.Errorf("got %v, %v", file.Jobs[0].Exec, err)
 	}
 }
+
+func noEnv(string) (string, bool) { return "", false }

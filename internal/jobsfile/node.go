@@ -24,21 +24,25 @@ func isNull(node *yaml.Node) bool { return node.Kind == yaml.ScalarNode && node.
 
 // entries lists a mapping's keys in their order, those merged in (<<) where they
 // aren't overridden; a key that stands there twice is a problem. Not ok: the node
-// is no mapping.
+// is no mapping. A mapping is listed once, however often it is merged in: mappings
+// of mappings of mappings would take for ever, and each problem be told as often.
 func (p *parser) entries(node *yaml.Node) (entries []entry, ok bool) {
 	node = resolve(node)
 	if node.Kind != yaml.MappingNode {
 		return nil, false
 	}
+	if known, ok := p.listed[node]; ok {
+		return known, true
+	}
 	if p.open[node] {
 		p.fail(node.Line, "<< merges this mapping into itself: name another one")
 		return nil, true
 	}
-	if p.open == nil {
-		p.open = map[*yaml.Node]bool{}
-	}
 	p.open[node] = true
-	defer delete(p.open, node)
+	defer func() {
+		delete(p.open, node)
+		p.listed[node] = entries
+	}()
 	var merged []entry
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := resolve(node.Content[i]), resolve(node.Content[i+1])

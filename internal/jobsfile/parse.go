@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +17,10 @@ import (
 
 // Parse reads the text of a file; path names it.
 func Parse(path string, text []byte) (*File, error) {
-	p := &parser{file: &File{Path: path}}
+	p := &parser{
+		file: &File{Path: path}, lines: lineCount(string(text)),
+		open: map[*yaml.Node]bool{}, listed: map[*yaml.Node][]entry{},
+	}
 	root, err := p.document(text)
 	if err != nil {
 		return nil, err
@@ -31,13 +33,20 @@ func Parse(path string, text []byte) (*File, error) {
 }
 
 type parser struct {
-	open     map[*yaml.Node]bool // the mappings that are being listed
 	file     *File
+	lines    int                 // how many the file has
+	open     map[*yaml.Node]bool // the mappings that are being listed
+	listed   map[*yaml.Node][]entry
 	problems []*LineError
 }
 
 func (p *parser) fail(line int, format string, args ...any) {
-	p.problems = append(p.problems, &LineError{p.file.Path, line, fmt.Sprintf(format, args...)})
+	p.problems = append(p.problems, p.problem(line, fmt.Sprintf(format, args...)))
+}
+
+// problem stands on a line of the file: what is missing at its end has none.
+func (p *parser) problem(line int, text string) *LineError {
+	return &LineError{p.file.Path, min(line, p.lines), text}
 }
 
 // document reads the one YAML document of the file.
@@ -47,50 +56,14 @@ func (p *parser) document(text []byte) (*yaml.Node, error) {
 	if err := decoder.Decode(&root); errors.Is(err, io.EOF) {
 		return nil, &LineError{p.file.Path, 0, "holds no jobs: write\n" + Example}
 	} else if err != nil {
-		return nil, p.syntax(err, text)
+		return nil, p.syntax(err, string(text))
 	}
 	if err := decoder.Decode(&second); err == nil {
-		return nil, &LineError{p.file.Path, second.Line, "a second document begins here: keep all jobs in one, without ---"}
+		return nil, p.problem(second.Line, "a second document begins here: keep all jobs in one, without ---")
 	} else if !errors.Is(err, io.EOF) {
-		return nil, p.syntax(err, text)
+		return nil, p.syntax(err, string(text))
 	}
 	return root.Content[0], nil
-}
-
-// syntax is an error of the YAML parser, "yaml: line 3: …". What it says of tabs
-// and of Ruby's @ is for those who know its grammar.
-func (p *parser) syntax(err error, source []byte) error {
-	line, text := cutLine(strings.TrimPrefix(err.Error(), "yaml: "))
-	if !strings.Contains(text, "cannot start any token") {
-		return &LineError{p.file.Path, line, "is no YAML: " + text}
-	}
-	number := 0
-	for written := range strings.Lines(string(source)) {
-		number++
-		key := strings.TrimLeft(written, " \t")
-		if strings.Contains(written[:len(written)-len(key)], "\t") {
-			return &LineError{p.file.Path, number, "begins with a tab: indent by blanks"}
-		}
-		if name, ok := strings.CutPrefix(key, "@"); ok {
-			name, _, _ = strings.Cut(name, ":")
-			return &LineError{p.file.Path, number, "@" + strings.TrimSpace(name) + ": write the name without @, and a colon behind it"}
-		}
-	}
-	return &LineError{p.file.Path, line, "is no YAML: " + text}
-}
-
-// cutLine takes "line 3: " off the front of a text.
-func cutLine(text string) (line int, rest string) {
-	after, ok := strings.CutPrefix(text, "line ")
-	if !ok {
-		return 0, text
-	}
-	number, rest, ok := strings.Cut(after, ": ")
-	line, err := strconv.Atoi(number)
-	if !ok || err != nil {
-		return 0, text
-	}
-	return line, rest
 }
 
 // top reads the outermost mapping.
@@ -127,7 +100,7 @@ func (p *parser) jobs(jobs entry) {
 }
 
 func (p *parser) job(class entry) {
-	job := Job{Class: class.name, execLine: class.line}
+	job := Job{Class: class.name, line: class.line}
 	if job.Class == "" {
 		p.fail(class.line, "a class without a name: write the job's class, as Ruby enqueues it")
 		return
@@ -138,7 +111,7 @@ func (p *parser) job(class entry) {
 		return
 	}
 	var spec retry.Spec
-	before, performed := len(p.problems), false
+	before := len(p.problems)
 	for _, e := range entries {
 		switch e.name {
 		case "queue":
@@ -146,17 +119,20 @@ func (p *parser) job(class entry) {
 		case "timeout":
 			p.timeout(&job, e)
 		case "exec":
-			performed, job.execLine = true, e.line
+			job.line = e.line
 			p.exec(&job, e)
 		case "http":
-			performed = true
-			p.fail(e.line, "%s: http: jobs can't be posted to an address in this version: name a program, such as exec: [./deliver-sms]", job.Class)
+			job.line = e.line
+			p.http(&job, e)
 		default:
 			p.option(&spec, job.Class, e)
 		}
 	}
-	if !performed {
-		p.fail(class.line, "%s has nothing that performs it: name a program, such as exec: [./deliver-sms]", job.Class)
+	switch has := func(name string) bool { return find(entries, name) >= 0 }; {
+	case has("exec") && has("http"):
+		p.fail(lastLine(entries, []string{"exec", "http"}), "%s: exec and http exclude each other: keep the program or the address", job.Class)
+	case !has("exec") && !has("http"):
+		p.fail(class.line, "%s has nothing that performs it: name a program, such as exec: [./deliver-sms], or an address, such as http: https://sms.internal/deliver", job.Class)
 	}
 	if len(p.problems) == before {
 		p.policy(&job, spec, entries)
@@ -215,7 +191,7 @@ func (p *parser) policy(job *Job, spec retry.Spec, entries []entry) {
 			line = lastLine(entries, conflict.Fields)
 		}
 		if line == 0 {
-			line = job.execLine
+			line = job.line
 		}
 		p.fail(line, "%s: %s", job.Class, text)
 	}
