@@ -2,6 +2,8 @@ package endpoint_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -448,5 +450,25 @@ func TestSuccessOutlivesACancel(t *testing.T) {
 	handler.Transport = telling{handler.Transport, func() { cancel(resque.ErrStopping) }}
 	if err := handler.Perform(ctx, job()); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestEndpointOverHTTP2(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		say(503, fmt.Sprintf(`{"error":%q}`, r.Proto))(w, r)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	handler := to(t, server.URL)
+	transport := endpoint.NewTransport(4)
+	t.Cleanup(transport.CloseIdleConnections)
+	transport.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
+	transport.TLSClientConfig.RootCAs.AddCert(server.Certificate())
+	handler.Transport = transport
+	got := resque.DescribeError(handler.Perform(t.Context(), job()))
+	if got.Name != "HTTP::503" || got.Message != "HTTP/2.0" {
+		t.Errorf("got %s: %s", got.Name, got.Message)
 	}
 }
