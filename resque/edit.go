@@ -16,8 +16,8 @@ type Edit struct {
 	Key string
 	// Raw is the element's text.
 	Raw []byte
-	// Near is the index where the element was seen. It is a hint that saves
-	// looking through the list; elements with the same text are all as good.
+	// Near is the index where the element was seen. It is a hint: of elements with
+	// the same text the one that is near is taken, another one if there is none.
 	Near int64
 	// All means every element with this text, else it is one.
 	All bool
@@ -42,10 +42,12 @@ type Edit struct {
 // key isn't what it should be; then nothing was written. A second arrival finds
 // nothing to do, but for elements with the same text.
 //
-// All elements are found before anything is written, what follows is written
-// before they go, and those to be removed are marked first, so that one pass
-// takes all of them out and no index moves meanwhile. Where memory is too short
-// for marks, they are removed one by one: making room must work then.
+// An element is looked for near its index first, where a few that came or went
+// have moved it, then in the whole list. All are found before anything is
+// written, what follows is written before they go, and those to be removed are
+// marked first, so that one pass takes all of them out and no index moves
+// meanwhile. Where memory is too short for marks, they are removed one by one:
+// making room must work then.
 const editLua = `
 local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset'}
 local mark = ARGV[1]
@@ -89,14 +91,18 @@ local function find(e)
     return
   end
   local guess = e.near + (shift[e.list] or 0)
-  if guess >= 0 and redis.call('LINDEX', e.list, guess) == e.raw and take(e, guess) then return end
+  local function there(index)
+    if index < 0 or redis.call('LINDEX', e.list, index) ~= e.raw or not take(e, index) then return false end
+    shift[e.list] = index - e.near
+    return true
+  end
+  if there(guess) then return end
+  for far = 1, 50 do
+    if there(guess - far) or there(guess + far) then return end
+  end
   for rank = 1, #edits do
     local index = redis.call('LPOS', e.list, e.raw, 'RANK', rank)
-    if not index then return end
-    if take(e, index) then
-      shift[e.list] = index - e.near
-      return
-    end
+    if not index or take(e, index) then return end
   end
 end
 for _, e in ipairs(edits) do find(e) end

@@ -93,6 +93,13 @@ func TestEdit(t *testing.T) {
 			map[string]any{"failed": redistest.List{"c"}},
 		},
 		{
+			"the nearest of twins",
+			map[string]any{"failed": redistest.List{"a", "1", "2", "3", "a", "5", "6", "7", "8", "a"}},
+			[]resque.Edit{{Key: "failed", Raw: []byte("a"), Near: 6, Replace: []byte("A")}, {Key: "failed", Raw: []byte("7"), Near: 9}},
+			[]int64{1, 1},
+			map[string]any{"failed": redistest.List{"a", "1", "2", "3", "A", "5", "6", "8", "a"}},
+		},
+		{
 			"the last delayed job goes with its time",
 			map[string]any{
 				"delayed:9": redistest.List{item}, "timestamps:" + item: redistest.Set{"delayed:9"},

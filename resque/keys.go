@@ -42,6 +42,8 @@ const (
 	keyPauseAll        = "pause-all-workers"
 	keyProcessed       = "stat:processed"
 	keyFailedStat      = "stat:failed"
+	keyFailed          = "failed"
+	keyFailedQueues    = "failed_queues"
 	keyDelayedSchedule = "delayed_queue_schedule"
 
 	// Our own, see docs/protocol.md.

@@ -196,7 +196,7 @@ func (w *Worker) failureWrites(f *Failure) []Write {
 	}
 	w.log.Error("a failure backend failed", "class", f.Job.Class, "queue", f.Job.Queue, "error", err)
 	if len(writes) == 0 && !f.RetryPending {
-		return []Write{{Command: "RPUSH", Key: "failed", Args: []string{string(f.Record(true))}}}
+		return []Write{{Command: "RPUSH", Key: keyFailed, Args: []string{string(f.Record(true))}}}
 	}
 	return writes
 }
@@ -208,7 +208,7 @@ func (w *Worker) askBackend(f *Failure) (writes []Write, err error) {
 		}
 	}()
 	if w.cfg.Failures == nil {
-		return []Write{{Command: "RPUSH", Key: "failed", Args: []string{string(f.Record(true))}}}, nil
+		return []Write{{Command: "RPUSH", Key: keyFailed, Args: []string{string(f.Record(true))}}}, nil
 	}
 	writes, err = w.cfg.Failures.Writes(f)
 	for i, write := range writes {

@@ -1,0 +1,224 @@
+package resque
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Queues answers the names of all queues in the order of their bytes, also of
+// empty ones (Ruby: Resque.queues).
+func (c *Client) Queues(ctx context.Context) ([]string, error) {
+	names, err := Strings(c.Do(ctx, "SMEMBERS", c.keys.Of(keyQueues)))
+	if err != nil {
+		return nil, fmt.Errorf("resque: reading the names of the queues: %w", err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Size is how many jobs wait in a queue, 0 for one that isn't there (Ruby:
+// Resque.size). Jobs that a worker has taken, and delayed ones, don't count.
+func (c *Client) Size(ctx context.Context, queue string) (int64, error) {
+	n, err := Int(c.Do(ctx, "LLEN", c.keys.Of(queueKey(queue))))
+	if err != nil {
+		return 0, fmt.Errorf("resque: the size of the queue %s: %w", queue, err)
+	}
+	return n, nil
+}
+
+// Peek shows up to count jobs of a queue from index start on, the next one to
+// run first, and leaves them there (Ruby: Resque.peek). A negative start counts
+// from the end, -1 being the last one. A count of 0 or less shows none (Ruby's 0
+// shows all).
+func (c *Client) Peek(ctx context.Context, queue string, start, count int64) ([]Entry, error) {
+	elements, err := c.elements(ctx, queueKey(queue), start, count)
+	if err != nil {
+		return nil, fmt.Errorf("resque: looking into the queue %s: %w", queue, err)
+	}
+	entries := make([]Entry, len(elements))
+	for i, element := range elements {
+		entries[i] = entryOf(queue, element)
+	}
+	return entries, nil
+}
+
+// elements are the texts of a part of a list; key is without namespace.
+func (c *Client) elements(ctx context.Context, key string, start, count int64) ([][]byte, error) {
+	if count <= 0 {
+		return nil, nil
+	}
+	stop := start + count - 1
+	if start < 0 && stop >= 0 || stop < start { // past the end
+		stop = -1
+	}
+	values, err := Values(c.Do(ctx, "LRANGE", c.keys.Of(key), start, stop))
+	if err != nil {
+		return nil, err
+	}
+	elements := make([][]byte, len(values))
+	for i, value := range values {
+		elements[i] = blob(value)
+	}
+	return elements, nil
+}
+
+// Pop takes the next job out of a queue (Ruby: Resque.pop). ok is false when
+// there is none. The job is in nobody's hand then: a caller that ends, and a
+// reply that gets lost, lose it. A Worker loses none.
+func (c *Client) Pop(ctx context.Context, queue string) (e Entry, ok bool, err error) {
+	element, err := Bytes(c.Do(ctx, "LPOP", c.keys.Of(queueKey(queue))))
+	if errors.Is(err, ErrNil) {
+		return Entry{}, false, nil
+	}
+	if err != nil {
+		return Entry{}, false, fmt.Errorf("resque: taking a job from the queue %s: %w", queue, err)
+	}
+	return entryOf(queue, element), true, nil
+}
+
+// Dequeue removes from a queue all jobs of class with exactly these arguments
+// (Ruby: Resque.dequeue with arguments) and answers how many there were.
+// Arguments compare as the text that Enqueue writes; without any, jobs without
+// arguments go (Ruby's dequeue then removes the whole class: that is
+// DequeueClass). Delayed jobs, and those that a worker has taken, stay.
+func (c *Client) Dequeue(ctx context.Context, queue, class string, args ...any) (int64, error) {
+	if err := errors.Join(checkText("Queue", queue), checkText("Class", class)); err != nil {
+		return 0, err
+	}
+	text, err := encodeArgs(args)
+	if err != nil {
+		return 0, err
+	}
+	found, err := c.Edit(ctx, Edit{Key: queueKey(queue), Raw: encodeJob(class, text, ""), All: true})
+	if err != nil {
+		return 0, err
+	}
+	return found[0], nil
+}
+
+const (
+	// pageSize is how much of a list one call reads.
+	pageSize = 1000
+	// editBatch is how many edits go in one step.
+	editBatch = 250
+)
+
+// DequeueClass removes all jobs of a class from a queue (Ruby: Resque.dequeue
+// without arguments) and answers how many. Workers may take jobs and others may
+// enqueue meanwhile; what is enqueued after the call began may stay. After an
+// error removed is how many are gone so far.
+func (c *Client) DequeueClass(ctx context.Context, queue, class string) (removed int64, err error) {
+	if err := errors.Join(checkText("Queue", queue), checkText("Class", class)); err != nil {
+		return 0, err
+	}
+	key := queueKey(queue)
+	// From the end to the front, counting from the end: so taking from the front
+	// moves nothing, and new jobs only make it look at some once more.
+	for kept := int64(0); ; {
+		page, first, err := c.pageFromEnd(ctx, key, kept)
+		if err != nil {
+			return removed, err
+		}
+		var edits []Edit
+		for i, element := range page {
+			if name, _, err := ParsePayload(element); err == nil && name == class {
+				edits = append(edits, Edit{Key: key, Raw: element, Near: first + int64(i)})
+			}
+		}
+		slices.Reverse(edits) // so that a batch doesn't move what the next one is about
+		gone, err := c.editAll(ctx, edits)
+		removed += gone
+		if err != nil || len(page) < pageSize {
+			return removed, err
+		}
+		kept += int64(len(page)) - gone
+	}
+}
+
+// pageFromEnd reads the elements before the last so many ones of a list, and the
+// index of the first of them.
+func (c *Client) pageFromEnd(ctx context.Context, key string, after int64) (page [][]byte, first int64, err error) {
+	full := []string{c.keys.Of(key)}
+	replies, err := c.Pipeline(ctx,
+		Call{Command: "LLEN", Keys: full},
+		Call{Command: "LRANGE", Keys: full, Args: []any{-after - pageSize, -after - 1}})
+	if err != nil {
+		return nil, 0, err
+	}
+	length, err := Int(replies[0], nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	values, err := Values(replies[1], nil)
+	for _, value := range values {
+		page = append(page, blob(value))
+	}
+	return page, max(0, length-after-pageSize), err
+}
+
+// editAll carries out any number of edits, in several steps, and answers how
+// many elements they found.
+func (c *Client) editAll(ctx context.Context, edits []Edit) (total int64, err error) {
+	for batch := range slices.Chunk(edits, editBatch) {
+		found, err := c.Edit(ctx, batch...)
+		if err != nil {
+			return total, err
+		}
+		for _, n := range found {
+			total += n
+		}
+	}
+	return total, nil
+}
+
+// RemoveQueue removes a queue with all of its jobs, and its name (Ruby:
+// Resque.remove_queue), in one step. Jobs that a worker has taken, and delayed
+// ones, stay.
+func (c *Client) RemoveQueue(ctx context.Context, queue string) error {
+	if err := checkText("Queue", queue); err != nil {
+		return err
+	}
+	replies, err := c.Pipeline(ctx, Call{Command: "MULTI"},
+		Call{Command: "SREM", Keys: []string{c.keys.Of(keyQueues)}, Args: []any{queue}},
+		Call{Command: "DEL", Keys: []string{c.keys.Of(queueKey(queue))}},
+		Call{Command: "EXEC"})
+	if err != nil {
+		return err
+	}
+	results, err := Values(replies[3], nil)
+	for _, result := range results {
+		if refused, ok := result.(error); ok {
+			err = errors.Join(err, refused)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("resque: removing the queue %s: %w", queue, err)
+	}
+	return nil
+}
+
+// PauseAll makes all workers of the namespace, Ruby's too, take no more jobs
+// until ResumeAll (Ruby: the key pause-all-workers). Running jobs go on.
+func (c *Client) PauseAll(ctx context.Context) error {
+	_, err := c.Do(ctx, "SET", c.keys.Of(keyPauseAll), "true")
+	return err
+}
+
+// ResumeAll ends PauseAll.
+func (c *Client) ResumeAll(ctx context.Context) error {
+	_, err := c.Do(ctx, "DEL", c.keys.Of(keyPauseAll))
+	return err
+}
+
+// AllPaused says whether all workers are told to take no jobs (Ruby:
+// Worker#paused?): white space and case don't matter.
+func (c *Client) AllPaused(ctx context.Context) (bool, error) {
+	text, err := String(c.Do(ctx, "GET", c.keys.Of(keyPauseAll)))
+	if errors.Is(err, ErrNil) {
+		return false, nil
+	}
+	return strings.EqualFold(strings.TrimSpace(text), "true"), err
+}

@@ -1,0 +1,246 @@
+package resque_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/understudy/internal/redistest"
+	"example.com/understudy/resque"
+)
+
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	const hand = `{"queue":"mail","run_at":"2026-01-02T03:04:05Z","payload":{"class":"A","args":[1]}}`
+	const malformed = `{"queue":"mail","run_at":"2026-01-02T03:04:05Z","payload":{"class":"Understudy::Malformed","args":["bnVsbA=="]}}`
+	started, beat := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	type row struct {
+		id, host, pid, queues, state string
+		started, beat, runAt         time.Time
+		job                          []shown
+		processed, failed            int64
+		isGo, broken                 bool
+	}
+	tests := []struct {
+		name string
+		keys map[string]any // of the worker with this id
+		want row
+	}{
+		{
+			"an idle Ruby",
+			map[string]any{"worker:web1:42:mail,low:started": "2026-01-02 03:00:00 +0000"},
+			row{id: "web1:42:mail,low", host: "web1", pid: "42", queues: "mail|low", started: started},
+		},
+		{
+			"a busy Ruby with everything",
+			map[string]any{
+				"worker:web1:42:mail:started": "2026-01-02 03:00:00 +0000", "worker:web1:42:mail": hand,
+				"stat:processed:web1:42:mail": "7", "stat:failed:web1:42:mail": "2",
+				"workers:heartbeat": redistest.Hash{"web1:42:mail": "2026-01-02T03:04:05+00:00"},
+			},
+			row{
+				id: "web1:42:mail", host: "web1", pid: "42", queues: "mail", started: started, beat: beat, runAt: beat,
+				job: []shown{{class: "A", args: "[1]", raw: `{"class":"A","args":[1]}`}}, processed: 7, failed: 2, state: "working",
+			},
+		},
+		{
+			"a Go slot with text that is no job",
+			map[string]any{"worker:web1.go:42-ab-0:mail": malformed},
+			row{
+				id: "web1.go:42-ab-0:mail", host: "web1.go", pid: "42-ab-0", queues: "mail", runAt: beat,
+				job: []shown{{raw: "null", broken: true}}, isGo: true, state: "working",
+			},
+		},
+		{
+			"a queue with colons (resque/resque#1691)", nil,
+			row{id: "web1:42:tenant:42:mail,*", host: "web1", pid: "42", queues: "tenant:42:mail|*"},
+		},
+		{"no queues", nil, row{id: "web1:42", host: "web1", pid: "42", broken: true}},
+		{"nothing", nil, row{id: "", broken: true}},
+		{"a pid that is none", nil, row{id: "web1:x:mail", host: "web1", pid: "x", queues: "mail", broken: true}},
+		{
+			"a hand that is one word",
+			map[string]any{"worker:web1:42:mail": "busy"},
+			row{id: "web1:42:mail", host: "web1", pid: "42", queues: "mail", job: []shown{{raw: "busy", broken: true}}, state: "working", broken: true},
+		},
+		{
+			"a hand without a job",
+			map[string]any{"worker:web1:42:mail": `{"queue":"mail"}`},
+			row{id: "web1:42:mail", host: "web1", pid: "42", queues: "mail", job: []shown{{broken: true}}, state: "working", broken: true},
+		},
+		{
+			"keys of the wrong type",
+			map[string]any{"worker:web1:42:mail": redistest.List{"a"}, "workers:heartbeat": "a text", "stat:failed:web1:42:mail": "many"},
+			row{id: "web1:42:mail", host: "web1", pid: "42", queues: "mail"},
+		},
+	}
+	for _, test := range tests {
+		if test.want.state == "" {
+			test.want.state = "idle"
+		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+				c := dialTest(t, s, s.URL(), nil)
+				s.Seed(map[string]any{"workers": redistest.Set{test.want.id, "zzz:1:q"}})
+				s.Seed(test.keys)
+				all, err := c.Workers(t.Context())
+				if err != nil || len(all) != 2 || all[1].ID != "zzz:1:q" || all[1].Err != nil {
+					t.Fatalf("%+v, %v", all, err)
+				}
+				w := all[0]
+				got := row{
+					w.ID, w.Host, w.PID, strings.Join(w.Queues, "|"), w.State(), w.Started, w.Heartbeat,
+					time.Time{},
+					nil,
+					w.Processed, w.Failed, w.Go(), w.Err != nil,
+				}
+				if w.Hand != nil {
+					got.job, got.runAt = show(w.Hand.Entry), w.Hand.RunAt
+				}
+				if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(row{}, shown{})); diff != "" {
+					t.Error(diff)
+				}
+				working, err := c.Working(t.Context())
+				if busy := test.want.state == "working"; err != nil || busy != (len(working) == 1) {
+					t.Errorf("working: %+v, %v", working, err)
+				}
+			})
+		})
+	}
+}
+
+func TestWorkerInfo(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		c := dialTest(t, s, s.URL(), nil)
+		s.Seed(map[string]any{"workers": redistest.Set{"a:1:q"}, "stat:processed:a:1:q": "3", "worker:b:1:q": "busy"})
+		w, ok, err := c.WorkerInfo(t.Context(), "a:1:q")
+		if w.ID != "a:1:q" || w.Processed != 3 || !ok || err != nil {
+			t.Errorf("%+v, %v, %v", w, ok, err)
+		}
+		if w, ok, err := c.WorkerInfo(t.Context(), "b:1:q"); ok || err != nil {
+			t.Errorf("one that isn't registered: %+v, %v", w, err)
+		}
+	})
+}
+
+// Many workers are read by the thousand; of queues one length each is asked for.
+func TestInspectionOfMany(t *testing.T) {
+	t.Parallel()
+	s := redistest.New(t)
+	workers, queues := redistest.Set{}, redistest.Set{}
+	for i := range 2500 {
+		workers = append(workers, fmt.Sprintf("host:%d:q", i))
+		queues = append(queues, fmt.Sprintf("q%d", i))
+	}
+	s.Seed(map[string]any{"workers": workers, "queues": queues, "queue:q7": redistest.List{"a", "b"}, "worker:host:2499:q": "x"})
+	proxy := redistest.NewProxy(t, s.URL())
+	c := dialTest(t, s, proxy.URL(), nil)
+	if _, err := c.Do(t.Context(), "PING"); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name     string
+		requests int
+		call     func() error
+	}{
+		{"Workers", 1 + 3*5, func() error {
+			all, err := c.Workers(t.Context())
+			if len(all) != 2500 {
+				t.Errorf("%d workers", len(all))
+			}
+			return err
+		}},
+		{"Info", 5 + 2500 + 3, func() error {
+			info, err := c.Info(t.Context())
+			if diff := cmp.Diff(resque.Info{Pending: 2, Queues: 2500, Workers: 2500, Working: 1}, info); diff != "" {
+				t.Error(diff)
+			}
+			return err
+		}},
+	} {
+		before := len(proxy.Seen())
+		if err := test.call(); err != nil {
+			t.Fatal(err)
+		}
+		if sent := len(proxy.Seen()) - before; sent != test.requests {
+			t.Errorf("%s took %d requests, want %d", test.name, sent, test.requests)
+		}
+	}
+}
+
+// H9: the life-time counters and the lengths of the lists are two things.
+func TestInfo(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		c := dialTest(t, s, s.URL(), nil)
+		if info, err := c.Info(t.Context()); err != nil || info != (resque.Info{}) {
+			t.Errorf("of nothing: %+v, %v", info, err)
+		}
+		s.Seed(map[string]any{
+			"queues": redistest.Set{"a", "b", "odd"}, "queue:a": redistest.List{"1", "2", "3"}, "queue:odd": "a text",
+			"workers": redistest.Set{"h:1:a", "h:2:a"}, "worker:h:2:a": `{}`,
+			"stat:processed": "100", "stat:failed": "40", "failed": redistest.List{"x", "y"},
+			"failed_queues": redistest.Set{"a_failed", "b_failed"}, "a_failed": redistest.List{"x"}, "b_failed": redistest.List{"x", "y", "z"},
+		})
+		info, err := c.Info(t.Context())
+		want := resque.Info{
+			Pending: 3, Queues: 3, Workers: 2, Working: 1, Processed: 100, FailedTotal: 40, FailedRecords: 2, FailedQueueRecords: 4,
+		}
+		if diff := cmp.Diff(want, info); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	})
+}
+
+// What the inspection says of a worker of this package that is at work.
+func TestInspectionOfOneAtWork(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		b := newBench(t, s)
+		w, err := resque.NewWorker(b.client, resque.WorkerConfig{Queues: []string{"q"}, Concurrency: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var during []resque.WorkerInfo
+		err = w.Handle("A", resque.HandlerFunc(func(ctx context.Context, job *resque.Job) (err error) {
+			during, err = b.client.Working(ctx)
+			return err
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.client.Enqueue(t.Context(), "q", "A", 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if worked, err := w.Step(t.Context()); !worked || err != nil {
+			t.Fatal(worked, err)
+		}
+		after, err := b.client.Workers(t.Context())
+		if err != nil || len(after) != 2 || len(during) != 1 {
+			t.Fatalf("during %+v, after %+v, %v", during, after, err)
+		}
+		busy, idle := during[0], after[0]
+		if !strings.HasPrefix(busy.ID, w.Name()) || busy.Hand.Class != "A" || busy.Hand.Queue != "q" || !busy.Hand.RunAt.Equal(b.clock.Now()) ||
+			busy.Started.IsZero() || busy.Heartbeat.IsZero() || !busy.Go() || busy.Err != nil {
+			t.Errorf("during its job: %+v", busy)
+		}
+		if idle.Hand != nil || idle.Processed != 1 || idle.Failed != 0 || idle.State() != "idle" {
+			t.Errorf("after it: %+v", idle)
+		}
+		if err := w.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := b.client.Workers(t.Context()); len(left) != 0 || err != nil {
+			t.Errorf("after the stop: %+v, %v", left, err)
+		}
+	})
+}
