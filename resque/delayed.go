@@ -19,6 +19,19 @@ func (c *Client) EnqueueIn(ctx context.Context, d time.Duration, queue, class st
 	return c.EnqueueAt(ctx, c.options.Clock.Now().Add(d), queue, class, args...)
 }
 
+// PushAt lets an item wait for the second of at, whatever it is and also where
+// that isn't after now (resque-scheduler: delayed_push). A scheduler enqueues it
+// under the queue that it names.
+func (c *Client) PushAt(ctx context.Context, at time.Time, item []byte) error {
+	if at.IsZero() {
+		return &InvalidJobError{Field: "At", Err: errEmpty}
+	}
+	if _, err := c.waits(at); err != nil {
+		return err
+	}
+	return c.write(ctx, DelayedWrites(at, item))
+}
+
 // waits says whether a job for that time has to wait. As in Ruby the seconds
 // are compared, so one that is due within the running second is due.
 func (c *Client) waits(at time.Time) (bool, error) {

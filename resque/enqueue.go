@@ -129,11 +129,17 @@ func (c *Client) jobWrites(job NewJob) ([]Write, error) {
 	if err := checkText("Class", job.Class); err != nil {
 		return nil, err
 	}
-	wait, err := c.waits(job.At)
+	args, err := encodeArgs(job.Args)
 	if err != nil {
 		return nil, err
 	}
-	args, err := encodeArgs(job.Args)
+	return c.jobTextWrites(job, args)
+}
+
+// jobTextWrites is what enqueueing a checked job with these encoded arguments
+// writes.
+func (c *Client) jobTextWrites(job NewJob, args []byte) ([]Write, error) {
+	wait, err := c.waits(job.At)
 	if err != nil {
 		return nil, err
 	}

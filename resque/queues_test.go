@@ -293,7 +293,7 @@ func TestPauseAll(t *testing.T) {
 		for _, test := range []struct {
 			text string
 			want bool
-		}{{"true", true}, {" True \n", true}, {"false", false}, {"", false}, {"1", false}, {"truely", false}} {
+		}{{"true", true}, {" True \n", true}, {"false", false}, {"", false}, {"1", false}, {"trueish", false}} {
 			s.Do("SET", s.Key("pause-all-workers"), test.text)
 			if paused, err := c.AllPaused(t.Context()); paused != test.want || err != nil {
 				t.Errorf("%q: %v, %v", test.text, paused, err)

@@ -1,0 +1,203 @@
+package resque
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/understudy/compat/ruby"
+)
+
+// DelayedJob is a job that waits for its time.
+type DelayedJob struct {
+	Entry
+	// At is the second for which it waits.
+	At time.Time
+
+	key  string // delayed:<second>
+	item []byte // as it stands there
+}
+
+// DelayedTimes answers up to count times for which jobs wait, the earliest
+// first, from the one with index start on (resque-scheduler: delayed_queue_peek).
+// A time whose last job was removed doesn't count, here and below, though Ruby
+// leaves it in the schedule for a while.
+func (c *Client) DelayedTimes(ctx context.Context, start, count int64) ([]time.Time, error) {
+	var times []time.Time
+	skip := max(0, start)
+	err := c.eachTime(ctx, func(t delayedTime) bool {
+		if skip > 0 {
+			skip--
+			return true
+		}
+		if int64(len(times)) >= count {
+			return false
+		}
+		times = append(times, t.at)
+		return true
+	})
+	return times, err
+}
+
+// DelayedTimesCount is for how many times jobs wait (resque-scheduler:
+// delayed_queue_schedule_size).
+func (c *Client) DelayedTimesCount(ctx context.Context) (n int64, err error) {
+	err = c.eachTime(ctx, func(delayedTime) bool { n++; return true })
+	return n, err
+}
+
+// DelayedCount is how many jobs wait in all (resque-scheduler:
+// count_all_scheduled_jobs).
+func (c *Client) DelayedCount(ctx context.Context) (n int64, err error) {
+	err = c.eachTime(ctx, func(t delayedTime) bool { n += t.jobs; return true })
+	return n, err
+}
+
+// NextDelayedTime is the earliest time, not after before, for which jobs wait;
+// ok is false where there is none (resque-scheduler: next_delayed_timestamp).
+func (c *Client) NextDelayedTime(ctx context.Context, before time.Time) (at time.Time, ok bool, err error) {
+	err = c.eachTime(ctx, func(t delayedTime) bool {
+		at, ok = t.at, t.at.Unix() <= before.Unix()
+		return false
+	})
+	if !ok {
+		at = time.Time{}
+	}
+	return at, ok, err
+}
+
+// DelayedAt shows up to count jobs that wait for the second of at, from index
+// start on, in the order in which they will be enqueued (resque-scheduler:
+// delayed_timestamp_peek). A negative start counts from the end; a count of 0 or
+// less shows none.
+func (c *Client) DelayedAt(ctx context.Context, at time.Time, start, count int64) ([]Entry, error) {
+	items, err := c.elements(ctx, delayedKey(at.Unix()), start, count)
+	if err != nil {
+		return nil, fmt.Errorf("resque: reading the delayed jobs of %d: %w", at.Unix(), err)
+	}
+	entries := make([]Entry, len(items))
+	for i, item := range items {
+		entries[i] = delayedEntry(item)
+	}
+	return entries, nil
+}
+
+// DelayedAtCount is how many jobs wait for the second of at (resque-scheduler:
+// delayed_timestamp_size).
+func (c *Client) DelayedAtCount(ctx context.Context, at time.Time) (int64, error) {
+	n, err := Int(c.Do(ctx, "LLEN", c.keys.Of(delayedKey(at.Unix()))))
+	if err != nil {
+		return 0, fmt.Errorf("resque: counting the delayed jobs of %d: %w", at.Unix(), err)
+	}
+	return n, nil
+}
+
+// ScheduledAt answers the times for which a job with exactly this queue, class
+// and arguments waits, the earliest first (resque-scheduler: scheduled_at).
+func (c *Client) ScheduledAt(ctx context.Context, queue, class string, args ...any) ([]time.Time, error) {
+	text, err := checkDelayed(queue, class, args)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.listsOf(ctx, encodeJob(class, text, queue))
+	if err != nil {
+		return nil, err
+	}
+	var times []time.Time
+	for _, key := range keys {
+		if second, err := strconv.ParseInt(strings.TrimPrefix(key, delayedPrefix), 10, 64); err == nil {
+			times = append(times, time.Unix(second, 0))
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	return times, nil
+}
+
+// IsDelayed says whether a job with exactly this queue, class and arguments
+// waits for its time (resque-scheduler: delayed?).
+func (c *Client) IsDelayed(ctx context.Context, queue, class string, args ...any) (bool, error) {
+	times, err := c.ScheduledAt(ctx, queue, class, args...)
+	return len(times) > 0, err
+}
+
+// checkDelayed checks what a delayed job is looked for by, and encodes its
+// arguments.
+func checkDelayed(queue, class string, args []any) ([]byte, error) {
+	if err := errors.Join(checkText("Queue", queue), checkText("Class", class)); err != nil {
+		return nil, err
+	}
+	return encodeArgs(args)
+}
+
+// listsOf are the lists delayed:<second> in which an item is said to stand.
+func (c *Client) listsOf(ctx context.Context, item []byte) ([]string, error) {
+	keys, err := Strings(c.Do(ctx, "SMEMBERS", c.keys.Of(timestampsKey(item))))
+	if err != nil {
+		return nil, fmt.Errorf("resque: reading the times of a delayed job: %w", err)
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool {
+		_, err := strconv.ParseInt(strings.TrimPrefix(key, delayedPrefix), 10, 64)
+		return err != nil || !strings.HasPrefix(key, delayedPrefix)
+	})
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// delayedEntry reads an element of delayed:<second>, which names its queue.
+func delayedEntry(item []byte) Entry {
+	queue := ""
+	if members, err := ruby.Members(item); err == nil {
+		for _, m := range members {
+			if m.Key == "queue" {
+				queue, _ = ruby.String(m.Value) // none, if it is no text
+			}
+		}
+	}
+	return entryOf(queue, item)
+}
+
+// delayedTime is a time of the schedule, and how many jobs wait for it.
+type delayedTime struct {
+	at   time.Time
+	key  string
+	jobs int64
+}
+
+// eachTime walks through the times for which jobs wait, the earliest first,
+// until visit says no. Members that are no whole number of seconds are somebody
+// else's; a key of the wrong type holds no jobs.
+func (c *Client) eachTime(ctx context.Context, visit func(delayedTime) bool) error {
+	for from := "-inf"; ; {
+		rows, err := Strings(c.Do(ctx, "ZRANGEBYSCORE", c.keys.Of(keyDelayedSchedule), from, "+inf", "WITHSCORES", "LIMIT", 0, pageSize))
+		if err != nil {
+			return fmt.Errorf("resque: reading the schedule: %w", err)
+		}
+		var times []delayedTime
+		var calls []Call
+		for i := 0; i+1 < len(rows); i += 2 {
+			if second, err := strconv.ParseInt(rows[i], 10, 64); err == nil {
+				t := delayedTime{at: time.Unix(second, 0), key: delayedPrefix + rows[i]}
+				times, calls = append(times, t), append(calls, Call{Command: "LLEN", Keys: []string{c.keys.Of(t.key)}})
+			}
+		}
+		if len(calls) > 0 {
+			lengths, err := c.Pipeline(ctx, calls...)
+			if err != nil {
+				return err
+			}
+			for i, t := range times {
+				if t.jobs = number(lengths[i]); t.jobs > 0 && !visit(t) {
+					return nil
+				}
+			}
+		}
+		if len(rows) < 2*pageSize {
+			return nil
+		}
+		from = "(" + rows[len(rows)-1]
+	}
+}
