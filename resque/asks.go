@@ -93,6 +93,7 @@ func (d *dispatcher) granted(l *looking, asks []ask, answer reserveReply) {
 func (d *dispatcher) take(g *grant) {
 	s := g.ask.slot
 	s.last = g.ask.token
+	d.empty.worked = true
 	r := d.w.newRun(s, g)
 	s.run = r
 	if r.starts() && (r.counter.Key != "" || r.rewrites()) {

@@ -86,7 +86,7 @@ func (w *Worker) tryBury(ctx context.Context, id string, cause func(class string
 	var f *Failure
 	var writes []Write
 	if len(hand) > 0 {
-		r := w.deadRun(id, hand)
+		r := w.deadRun(ctx, id, hand)
 		counter, err := w.deadCounter(ctx, r)
 		if err != nil {
 			return false, err
@@ -119,13 +119,15 @@ func (w *Worker) tryBury(ctx context.Context, id string, cause func(class string
 }
 
 // deadRun is the run in the hand of a dead worker, of whatever language.
-func (w *Worker) deadRun(id string, hand []byte) *run {
+func (w *Worker) deadRun(ctx context.Context, id string, hand []byte) *run {
 	g := &grant{verdict: "held", wrapped: true}
 	var err error
 	if g.queue, g.element, err = foreignHand(hand); err != nil {
 		g.element = hand
 	}
-	return w.newRun(&slot{id: id}, g)
+	r := w.newRun(&slot{id: id}, g)
+	r.ctx = ctx
+	return r
 }
 
 // foreignHand reads any worker's hand, in whichever order its keys stand.

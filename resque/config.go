@@ -30,6 +30,9 @@ type WorkerConfig struct {
 	// Middleware wraps every handler; the first one is outermost.
 	Middleware []Middleware
 
+	// Hooks are called at the turns of the worker's life. Zero: none.
+	Hooks WorkerHooks
+
 	// Fallback performs the jobs of classes that have no handler of their own.
 	// nil: they fail as Ruby's unknown classes do (NameError), also those that
 	// a Ruby worker on the same queue would know: give a class that moves to Go

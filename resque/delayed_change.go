@@ -18,7 +18,11 @@ func (c *Client) RemoveDelayed(ctx context.Context, queue, class string, args ..
 	if err != nil {
 		return 0, err
 	}
-	return c.takeDelayed(ctx, encodeJob(class, text, queue), nil)
+	keys, err := c.listsOf(ctx, encodeJob(class, text, queue))
+	if err != nil {
+		return 0, err
+	}
+	return c.editAll(ctx, editsAt(keys, encodeJob(class, text, queue), nil), nil)
 }
 
 // EnqueueDelayed puts the delayed jobs with exactly this queue, class and
@@ -30,7 +34,8 @@ func (c *Client) EnqueueDelayed(ctx context.Context, queue, class string, args .
 	if err != nil {
 		return 0, err
 	}
-	return c.takeDelayed(ctx, encodeJob(class, text, queue), PushWrites(queue, encodeJob(class, text, "")))
+	job := NewJob{Queue: queue, Class: class, Args: args}
+	return c.moveDelayed(ctx, encodeJob(class, text, queue), job, false, PushWrites(queue, encodeJob(class, text, "")))
 }
 
 // DelayOrEnqueueAt makes the delayed jobs with exactly this queue, class and
@@ -43,15 +48,16 @@ func (c *Client) DelayOrEnqueueAt(ctx context.Context, at time.Time, queue, clas
 	if err != nil {
 		return 0, err
 	}
-	writes, err := c.jobTextWrites(NewJob{Queue: queue, Class: class, At: at}, text)
+	job := NewJob{Queue: queue, Class: class, Args: args, At: at}
+	writes, waits, err := c.jobTextWrites(job, text)
 	if err != nil {
 		return 0, err
 	}
-	n, err := c.takeDelayed(ctx, encodeJob(class, text, queue), writes)
+	n, err := c.moveDelayed(ctx, encodeJob(class, text, queue), job, waits, writes)
 	if n > 0 || err != nil {
 		return n, err
 	}
-	if err := c.write(ctx, writes); err != nil {
+	if err := c.writeJob(ctx, job, waits, writes); err != nil {
 		return 0, err
 	}
 	return 1, nil
@@ -63,17 +69,13 @@ func (c *Client) DelayOrEnqueueIn(ctx context.Context, d time.Duration, queue, c
 	return c.DelayOrEnqueueAt(ctx, c.options.Clock.Now().Add(d), queue, class, args...)
 }
 
-// takeDelayed takes an item out of all times, and carries out then for each.
-func (c *Client) takeDelayed(ctx context.Context, item []byte, then []Write) (int64, error) {
-	keys, err := c.listsOf(ctx, item)
-	if err != nil {
-		return 0, err
-	}
+// editsAt are edits of all elements with an item's text in these lists.
+func editsAt(keys []string, item []byte, then []Write) []Edit {
 	edits := make([]Edit, len(keys))
 	for i, key := range keys {
 		edits[i] = Edit{Key: key, Raw: item, All: true, Then: then}
 	}
-	return c.editAll(ctx, edits)
+	return edits
 }
 
 // RemoveDelayedAt removes the jobs with exactly this queue, class and arguments
@@ -84,7 +86,7 @@ func (c *Client) RemoveDelayedAt(ctx context.Context, at time.Time, queue, class
 	if err != nil {
 		return 0, err
 	}
-	return c.editAll(ctx, []Edit{{Key: delayedKey(at.Unix()), Raw: encodeJob(class, text, queue), All: true}})
+	return c.editAll(ctx, []Edit{{Key: delayedKey(at.Unix()), Raw: encodeJob(class, text, queue), All: true}}, nil)
 }
 
 // RemoveDelayedFunc removes the delayed jobs that match says yes to, and answers
@@ -94,14 +96,14 @@ func (c *Client) RemoveDelayedAt(ctx context.Context, at time.Time, queue, class
 func (c *Client) RemoveDelayedFunc(ctx context.Context, match func(DelayedJob) bool) (removed int64, err error) {
 	return c.changeDelayed(ctx, func(job DelayedJob) (Edit, bool, error) {
 		return Edit{Key: job.key, Raw: job.item}, match(job), nil
-	})
+	}, func(DelayedJob) {})
 }
 
 // EnqueueDelayedFunc puts the delayed jobs that match says yes to into their
 // queues now, and answers how many (resque-scheduler: enqueue_delayed_selection).
 // match is called as RemoveDelayedFunc does. Removing and enqueueing a job are
 // one step. A job that names no queue stays where it is; the error says so, after
-// all others have been enqueued.
+// all others have been enqueued. The same goes for one that a hook refuses.
 func (c *Client) EnqueueDelayedFunc(ctx context.Context, match func(DelayedJob) bool) (enqueued int64, err error) {
 	return c.changeDelayed(ctx, func(job DelayedJob) (Edit, bool, error) {
 		if !match(job) {
@@ -111,8 +113,11 @@ func (c *Client) EnqueueDelayedFunc(ctx context.Context, match func(DelayedJob) 
 		if err != nil || job.Queue == "" {
 			return Edit{}, false, fmt.Errorf("resque: the delayed job %.200q of %d names no class or no queue: it stays", job.item, job.At.Unix())
 		}
+		if err := c.beforeDelayed(ctx, job); err != nil {
+			return Edit{}, false, err
+		}
 		return Edit{Key: job.key, Raw: job.item, Then: PushWrites(job.Queue, encodeJob(class, args, ""))}, true, nil
-	})
+	}, func(job DelayedJob) { c.afterDelayed(ctx, job) })
 }
 
 // delayedRoom is how many delayed jobs are read at once; those of one second are
@@ -124,7 +129,10 @@ const maxProblems = 20
 
 // changeDelayed walks through all delayed jobs and carries out the edits of
 // those that plan says yes to. Its errors are about one job and hold up none.
-func (c *Client) changeDelayed(ctx context.Context, plan func(DelayedJob) (Edit, bool, error)) (changed int64, err error) {
+// done is called for each job that was changed.
+func (c *Client) changeDelayed(
+	ctx context.Context, plan func(DelayedJob) (Edit, bool, error), done func(DelayedJob),
+) (changed int64, err error) {
 	var problems []error
 	change := func(times []delayedTime) error {
 		jobs, err := c.delayedJobs(ctx, times)
@@ -132,13 +140,14 @@ func (c *Client) changeDelayed(ctx context.Context, plan func(DelayedJob) (Edit,
 			return err
 		}
 		var edits []Edit
+		var planned []DelayedJob
 		near := map[string]int64{}
 		for _, job := range jobs {
 			edit, yes, err := plan(job)
 			if yes {
 				// What stands before it in its list and goes too is gone by then.
 				edit.Near = near[job.key]
-				edits = append(edits, edit)
+				edits, planned = append(edits, edit), append(planned, job)
 			} else {
 				near[job.key]++
 			}
@@ -146,8 +155,12 @@ func (c *Client) changeDelayed(ctx context.Context, plan func(DelayedJob) (Edit,
 				problems = append(problems, err)
 			}
 		}
-		n, err := c.editAll(ctx, edits)
+		var edited []int
+		n, err := c.editAll(ctx, edits, func(i int) { edited = append(edited, i) })
 		changed += n
+		for _, i := range edited {
+			done(planned[i])
+		}
 		return err
 	}
 	var times []delayedTime

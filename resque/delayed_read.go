@@ -109,8 +109,8 @@ func (c *Client) ScheduledAt(ctx context.Context, queue, class string, args ...a
 	}
 	var times []time.Time
 	for _, key := range keys {
-		if second, err := strconv.ParseInt(strings.TrimPrefix(key, delayedPrefix), 10, 64); err == nil {
-			times = append(times, time.Unix(second, 0))
+		if at, ok := secondOf(key); ok {
+			times = append(times, at)
 		}
 	}
 	slices.SortFunc(times, time.Time.Compare)
@@ -139,12 +139,16 @@ func (c *Client) listsOf(ctx context.Context, item []byte) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resque: reading the times of a delayed job: %w", err)
 	}
-	keys = slices.DeleteFunc(keys, func(key string) bool {
-		_, err := strconv.ParseInt(strings.TrimPrefix(key, delayedPrefix), 10, 64)
-		return err != nil || !strings.HasPrefix(key, delayedPrefix)
-	})
+	keys = slices.DeleteFunc(keys, func(key string) bool { _, ok := secondOf(key); return !ok })
 	slices.Sort(keys)
 	return keys, nil
+}
+
+// secondOf is the time of a list delayed:<second>.
+func secondOf(key string) (at time.Time, ok bool) {
+	text, ok := strings.CutPrefix(key, delayedPrefix)
+	second, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(second, 0), ok && err == nil
 }
 
 // delayedEntry reads an element of delayed:<second>, which names its queue.

@@ -43,9 +43,9 @@ type dispatcher struct {
 	paused  atomic.Bool
 	drain   atomic.Bool
 	hurry   atomic.Bool
-	after   sync.WaitGroup     // notifications and pruning under way
+	after   sync.WaitGroup     // notifications, hooks and pruning under way
 	notices chan struct{}      // bounds the notifications
-	aside   context.Context    //nolint:containedctx // of notifications and pruning
+	aside   context.Context    //nolint:containedctx // of notifications, hooks and pruning
 	setDown context.CancelFunc // ends aside
 	perform context.Context    //nolint:containedctx // parent of the runs' contexts
 	cancel  context.CancelFunc // ends perform
@@ -55,6 +55,7 @@ type dispatcher struct {
 	starting           bool // what is in hand may begin: until the stop
 	single             bool // Step: only the first slot works
 	want               appetite
+	empty              emptiness
 	renewAt            time.Time // when the lease is to be renewed
 	beaten             time.Time // last heartbeat
 	contact            time.Time // last answer of Redis
@@ -97,6 +98,7 @@ func newDispatcher(w *Worker) *dispatcher {
 		poked:   make(chan struct{}, 1),
 		ended:   make(chan struct{}),
 		notices: make(chan struct{}, maxNotices),
+		empty:   emptiness{pending: make(chan struct{}, 1)},
 	}
 	d.perform, d.cancel = context.WithCancel(context.Background())
 	d.aside, d.setDown = context.WithCancel(context.Background())
@@ -135,6 +137,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 	d.startTracking(ctx)
 	for ctx.Err() == nil {
 		d.collect()
+		d.noticeEmpty()
 		if d.drain.Load() {
 			d.fetching = false
 			if d.allIdle() || d.hurry.Load() {
@@ -274,8 +277,8 @@ func (d *dispatcher) launch(r *run) {
 	go func() {
 		r.err = errGoexit // unless perform gets to its end
 		defer func() {
-			if r.outcome.kind == "" && errors.Is(r.err, errGoexit) {
-				r.outcome = d.w.decide(r)
+			if r.outcome.kind == "" && !errors.Is(r.err, ErrAbandon) {
+				r.outcome = d.w.decide(r) // the handler or a hook ended the goroutine
 			}
 			select {
 			case d.done <- r:

@@ -42,9 +42,10 @@ func (e *InvalidJobError) Unwrap() error { return e.Err }
 
 var errEmpty = errors.New("is empty")
 
-// Enqueue puts a job at the end of a queue (Ruby: Resque.enqueue_to). After an
-// error of the connection it is unknown whether it is there: a caller that tries
-// again may enqueue it twice.
+// Enqueue puts a job at the end of a queue (Ruby: Resque.enqueue_to), unless a
+// hook refuses it (Options.Hooks, ErrRefused). After an error of the connection
+// it is unknown whether it is there: a caller that tries again may enqueue it
+// twice.
 func (c *Client) Enqueue(ctx context.Context, queue, class string, args ...any) error {
 	return c.enqueue(ctx, NewJob{Queue: queue, Class: class, Args: args})
 }
@@ -55,11 +56,23 @@ func (c *Client) EnqueueFront(ctx context.Context, queue, class string, args ...
 }
 
 func (c *Client) enqueue(ctx context.Context, job NewJob) error {
-	writes, err := c.jobWrites(job)
+	writes, waits, err := c.jobWrites(job)
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, writes)
+	return c.writeJob(ctx, job, waits, writes)
+}
+
+// writeJob writes a job between its hooks.
+func (c *Client) writeJob(ctx context.Context, job NewJob, waits bool, writes []Write) error {
+	if err := c.options.Hooks.beforeEnqueue(ctx, job, waits); err != nil {
+		return err
+	}
+	if err := c.write(ctx, writes); err != nil {
+		return err
+	}
+	c.options.Hooks.afterEnqueue(ctx, job, waits)
+	return nil
 }
 
 // Push puts text at the end of a queue, whatever it is.
@@ -78,19 +91,34 @@ const (
 
 // EnqueueMany puts many jobs into their queues, in order, in one round trip and
 // one step; more than a thousand jobs, or a megabyte, take several. If one job
-// is invalid, none is written. After another error written says how many are
-// there for sure; those of the step that failed may be there as well, all or
-// none, if its reply was lost.
+// is invalid, or refused by a hook, none is written. The before hooks of all jobs
+// run before the first step, the after hooks behind the last, for those that are
+// there. After another error written says how many are there for sure; those of
+// the step that failed may be there as well, all or none, if its reply was lost.
 func (c *Client) EnqueueMany(ctx context.Context, jobs ...NewJob) (written int, err error) {
-	all := make([][]Write, len(jobs))
+	all, waits := make([][]Write, len(jobs)), make([]bool, len(jobs))
 	for i, job := range jobs {
-		if all[i], err = c.jobWrites(job); err != nil {
+		if all[i], waits[i], err = c.jobWrites(job); err != nil {
 			return 0, amongMany(i, err)
 		}
 	}
-	for written < len(all) {
-		count := stepOf(all[written:])
-		if err := c.write(ctx, merge(all[written:written+count])); err != nil {
+	for i, job := range jobs {
+		if err := c.options.Hooks.beforeEnqueue(ctx, job, waits[i]); err != nil {
+			return 0, amongMany(i, err)
+		}
+	}
+	written, err = c.writeMany(ctx, all)
+	for i, job := range jobs[:written] {
+		c.options.Hooks.afterEnqueue(ctx, job, waits[i])
+	}
+	return written, err
+}
+
+// writeMany writes jobs in as few steps as may be.
+func (c *Client) writeMany(ctx context.Context, jobs [][]Write) (written int, err error) {
+	for written < len(jobs) {
+		count := stepOf(jobs[written:])
+		if err := c.write(ctx, merge(jobs[written:written+count])); err != nil {
 			return written, err
 		}
 		written += count
@@ -99,6 +127,9 @@ func (c *Client) EnqueueMany(ctx context.Context, jobs ...NewJob) (written int, 
 }
 
 func amongMany(index int, err error) error {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		return &RefusedError{Hook: refused.Hook, Field: fmt.Sprintf("jobs[%d]", index), Err: refused.Err}
+	}
 	if invalid, ok := errors.AsType[*InvalidJobError](err); ok {
 		return &InvalidJobError{Field: fmt.Sprintf("jobs[%d].%s", index, invalid.Field), Err: invalid.Err}
 	}
@@ -121,32 +152,31 @@ func stepOf(jobs [][]Write) int {
 	return len(jobs)
 }
 
-// jobWrites is what enqueueing the job writes.
-func (c *Client) jobWrites(job NewJob) ([]Write, error) {
+// jobWrites is what enqueueing the job writes, and whether it has to wait.
+func (c *Client) jobWrites(job NewJob) (writes []Write, waits bool, err error) {
 	if err := checkText("Queue", job.Queue); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := checkText("Class", job.Class); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	args, err := encodeArgs(job.Args)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	return c.jobTextWrites(job, args)
 }
 
 // jobTextWrites is what enqueueing a checked job with these encoded arguments
-// writes.
-func (c *Client) jobTextWrites(job NewJob, args []byte) ([]Write, error) {
-	wait, err := c.waits(job.At)
-	if err != nil {
-		return nil, err
+// writes, and whether it has to wait.
+func (c *Client) jobTextWrites(job NewJob, args []byte) (writes []Write, waits bool, err error) {
+	if waits, err = c.waits(job.At); err != nil {
+		return nil, false, err
 	}
-	if wait {
-		return DelayedWrites(job.At, encodeJob(job.Class, args, job.Queue)), nil
+	if waits {
+		return DelayedWrites(job.At, encodeJob(job.Class, args, job.Queue)), true, nil
 	}
-	writes := PushWrites(job.Queue, encodeJob(job.Class, args, ""))
+	writes = PushWrites(job.Queue, encodeJob(job.Class, args, ""))
 	if job.Front {
 		for i := range writes {
 			if writes[i].Command == "RPUSH" {
@@ -154,7 +184,7 @@ func (c *Client) jobTextWrites(job NewJob, args []byte) ([]Write, error) {
 			}
 		}
 	}
-	return writes, nil
+	return writes, false, nil
 }
 
 func checkText(field, text string) error {

@@ -10,6 +10,17 @@ import (
 // burying and recovery.
 var ErrAbandon = errors.New("resque: job abandoned")
 
+// ErrDontPerform is for middleware or a handler to return, wrapped or not, for a
+// job that isn't to be performed, or not any further: the job ends quietly. It
+// counts as processed, its retry counter goes, and nothing is recorded, tried
+// again or told (Ruby: Resque::Job::DontPerform). Worker.Inline answers nil.
+var ErrDontPerform error = dontPerformError{}
+
+type dontPerformError struct{}
+
+func (dontPerformError) Error() string       { return "resque: the job is not to be performed" }
+func (dontPerformError) RunOutcome() Outcome { return Discarded }
+
 // ConfigError says which field of a configuration is wrong, and what to write
 // instead.
 type ConfigError struct {
@@ -35,14 +46,14 @@ const (
 	// Cancelled is a failure for good by the handler's own wish, whatever the
 	// retry policy says.
 	Cancelled Outcome = "cancelled"
-	// Discarded is a failure that is neither tried again nor recorded.
+	// Discarded is an end that is neither tried again nor recorded.
 	Discarded Outcome = "discarded"
 	// Interrupted is a run that ended unfinished and gave its job back.
 	Interrupted Outcome = "interrupted"
 )
 
 // OutcomeError is an error that says what becomes of the run, found through any
-// wrapping: retry.Discard and retry.Cancel make such. RunOutcome answers
+// wrapping: retry.Discard and retry.Cancel make such, ErrDontPerform is one. RunOutcome answers
 // Discarded or Cancelled.
 type OutcomeError interface {
 	error

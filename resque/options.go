@@ -48,6 +48,9 @@ type Options struct {
 	// years; negative: no limit.
 	MaxDelay time.Duration
 
+	// Hooks are called round the client's calls. Zero: none.
+	Hooks ClientHooks
+
 	// Logger hears of waits and reconnections. nil: nobody does.
 	Logger *slog.Logger
 	// Clock tells whether a delayed job is due already, and waits between tries

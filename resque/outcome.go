@@ -87,18 +87,24 @@ func clearCounter(c Counter) []Write {
 	return []Write{clearWrite(c.Key)}
 }
 
-// failed is the outcome of a run that ended with err.
-func (w *Worker) failed(r *run, err error) outcome {
-	kind := Failed
-	if asked, ok := errors.AsType[OutcomeError](err); ok && asked.RunOutcome() != Failed {
-		kind = asked.RunOutcome()
-		if kind != Discarded && kind != Cancelled {
-			kind = Failed // no outcome that an error may ask for
+// askedOutcome is what an error says that becomes of its run: Failed, unless it
+// asks for one of those that an error may ask for.
+func askedOutcome(err error) Outcome {
+	if asked, ok := errors.AsType[OutcomeError](err); ok {
+		if kind := asked.RunOutcome(); kind == Discarded || kind == Cancelled {
+			return kind
 		}
 	}
+	return Failed
+}
+
+// failed is the outcome of a run that ended with err.
+func (w *Worker) failed(r *run, err error) outcome {
+	kind := askedOutcome(err)
 	if kind == Discarded {
 		return outcome{kind: Discarded, writes: clearCounter(r.counter)}
 	}
+	w.failing(r, err)
 	decision := w.askRetrier(r, err)
 	if kind == Cancelled {
 		decision = Decision{Err: decision.Err} // whatever the policy says

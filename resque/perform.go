@@ -1,7 +1,6 @@
 package resque
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -87,9 +86,7 @@ func (w *Worker) call(r *run) (err error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 		defer cancel()
 	}
-	job := *r.job // the handler may change what it is given
-	job.Args, job.Payload = bytes.Clone(job.Args), bytes.Clone(job.Payload)
-	err = r.registration.Handler.Perform(ctx, &job)
+	err = r.registration.Handler.Perform(ctx, r.job.clone()) // which it may change
 	if err != nil && errors.Is(context.Cause(ctx), ErrTimeout) && !errors.Is(err, ErrTimeout) {
 		err = fmt.Errorf("%w: %w", ErrTimeout, err)
 	}

@@ -92,11 +92,10 @@ func (c *Client) Dequeue(ctx context.Context, queue, class string, args ...any) 
 	if err != nil {
 		return 0, err
 	}
-	found, err := c.Edit(ctx, Edit{Key: queueKey(queue), Raw: encodeJob(class, text, ""), All: true})
-	if err != nil {
-		return 0, err
-	}
-	return found[0], nil
+	call := DequeueCall{Queue: queue, Class: class, Args: args}
+	return c.options.Hooks.dequeue(ctx, call, func() (int64, error) {
+		return c.editAll(ctx, []Edit{{Key: queueKey(queue), Raw: encodeJob(class, text, ""), All: true}}, nil)
+	})
 }
 
 const (
@@ -114,7 +113,12 @@ func (c *Client) DequeueClass(ctx context.Context, queue, class string) (removed
 	if err := errors.Join(checkText("Queue", queue), checkText("Class", class)); err != nil {
 		return 0, err
 	}
-	key := queueKey(queue)
+	call := DequeueCall{Queue: queue, Class: class, All: true}
+	return c.options.Hooks.dequeue(ctx, call, func() (int64, error) { return c.removeClass(ctx, queueKey(queue), class) })
+}
+
+// removeClass removes all jobs of a class from a queue.
+func (c *Client) removeClass(ctx context.Context, key, class string) (removed int64, err error) {
 	// From the end to the front, counting from the end: so taking from the front
 	// moves nothing, and new jobs only make it look at some once more.
 	for kept := int64(0); ; {
@@ -129,7 +133,7 @@ func (c *Client) DequeueClass(ctx context.Context, queue, class string) (removed
 			}
 		}
 		slices.Reverse(edits) // so that a batch doesn't move what the next one is about
-		gone, err := c.editAll(ctx, edits)
+		gone, err := c.editAll(ctx, edits, nil)
 		removed += gone
 		if err != nil || len(page) < pageSize {
 			return removed, err
@@ -160,15 +164,19 @@ func (c *Client) pageFromEnd(ctx context.Context, key string, after int64) (page
 }
 
 // editAll carries out any number of edits, in several steps, and answers how
-// many elements they found.
-func (c *Client) editAll(ctx context.Context, edits []Edit) (total int64, err error) {
-	for batch := range slices.Chunk(edits, editBatch) {
-		found, err := c.Edit(ctx, batch...)
+// many elements they found. done, if there is one, is called behind each step for
+// those edits that found some.
+func (c *Client) editAll(ctx context.Context, edits []Edit, done func(edit int)) (total int64, err error) {
+	for at := 0; at < len(edits); at += editBatch {
+		found, err := c.Edit(ctx, edits[at:min(at+editBatch, len(edits))]...)
 		if err != nil {
 			return total, err
 		}
-		for _, n := range found {
+		for i, n := range found {
 			total += n
+			if done != nil && n > 0 {
+				done(at + i)
+			}
 		}
 	}
 	return total, nil

@@ -56,6 +56,7 @@ type run struct {
 	ctx     context.Context //nolint:containedctx // the run's own, from its start to its record
 	cancel  context.CancelCauseFunc
 	err     error
+	told    bool // the hook OnFailure was called
 	outcome outcome
 	// refusals counts how often its begin or record was refused for a key of the
 	// wrong type; notBefore is when it is tried again, a record by itself.

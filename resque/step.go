@@ -53,6 +53,7 @@ func (d *dispatcher) step(ctx context.Context) (worked bool, err error) {
 			}
 		}
 	}
+	d.noticeEmpty()
 	d.after.Wait()
 	return worked, nil
 }

@@ -48,7 +48,7 @@ func (d *dispatcher) end() {
 	d.waitAside()
 }
 
-// waitAside waits for notifications and pruning, ReleaseTimeout at most.
+// waitAside waits for notifications, hooks and pruning, ReleaseTimeout at most.
 func (d *dispatcher) waitAside() {
 	done := make(chan struct{})
 	go func() {
@@ -62,7 +62,7 @@ func (d *dispatcher) waitAside() {
 		d.setDown()
 	case <-timer.C:
 		d.setDown()
-		d.log.Error("a failure backend's notification doesn't end, and is left")
+		d.log.Error("a notification or hook doesn't end, and is left")
 	}
 }
 

@@ -30,6 +30,10 @@ type Worker struct {
 	stopRun       context.CancelFunc // ends Run, while it runs
 	ran           chan struct{}      // closed when it has returned
 
+	// Of Start, Step and Stop one runs at a time; so these need no lock.
+	begun, ended bool  // the hooks Start and Stop had their turn
+	startErr     error // of the hook Start
+
 	dispatcher *dispatcher
 	name       atomic.Value // string
 	sweepFrom  atomic.Pointer[string]
@@ -118,6 +122,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	defer close(w.ran)
+	defer w.over(ctx)
 	return w.run(ctx)
 }
 
@@ -134,7 +139,7 @@ func (w *Worker) claim(cancel context.CancelFunc) error {
 
 func (w *Worker) run(ctx context.Context) error {
 	for err := w.Start(ctx); err != nil; err = w.Start(ctx) {
-		if _, wrong := errors.AsType[*ConfigError](err); wrong || errors.Is(err, ErrNoHandlers) || w.dispatcher.fetching || w.dispatcher.hasEnded() {
+		if _, wrong := errors.AsType[*ConfigError](err); wrong || errors.Is(err, ErrNoHandlers) || w.startErr != nil || w.dispatcher.fetching || w.dispatcher.hasEnded() {
 			return err
 		}
 		if ctx.Err() == nil {
@@ -149,7 +154,8 @@ func (w *Worker) run(ctx context.Context) error {
 	return w.dispatcher.stop(context.WithoutCancel(ctx))
 }
 
-// Start prunes the dead by Ruby's rules and registers the worker's slots.
+// Start prunes the dead by Ruby's rules, runs the hook Start and registers the
+// worker's slots.
 func (w *Worker) Start(ctx context.Context) error {
 	w.mu.RLock()
 	none := len(w.registrations) == 0 && w.cfg.Fallback == nil
@@ -162,6 +168,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	}
 	if err := w.prune(ctx, w.dispatcher.slots[0].id); err != nil && ctx.Err() == nil {
 		w.log.WarnContext(ctx, "pruning dead workers failed", "error", err)
+	}
+	if err := w.begin(ctx); err != nil {
+		return err
 	}
 	return w.dispatcher.start(ctx)
 }
@@ -181,12 +190,14 @@ func (w *Worker) Stop(ctx context.Context) error {
 	cancel, ran := w.stopRun, w.ran
 	w.mu.RUnlock()
 	if cancel == nil {
+		defer w.over(ctx)
 		return w.dispatcher.stop(ctx)
 	}
 	cancel()
 	select {
 	case <-ran:
-		return nil
+		defer w.over(ctx) // of a worker that Run refused, since it was started before
+		return w.dispatcher.stop(ctx)
 	case <-ctx.Done():
 		w.Hurry()
 		return context.Cause(ctx)
@@ -202,15 +213,26 @@ func (w *Worker) Drain() { w.dispatcher.drain.Store(true); w.dispatcher.poke() }
 // ends the waiting without limit in the same way.
 func (w *Worker) Hurry() { w.dispatcher.hurry.Store(true); w.dispatcher.poke() }
 
-// Pause makes the worker take no more jobs until Resume (Ruby: USR2).
-func (w *Worker) Pause() { w.dispatcher.paused.Store(true); w.dispatcher.poke() }
+// Pause makes the worker take no more jobs until Resume, after the hook
+// BeforePause (Ruby: USR2).
+func (w *Worker) Pause() {
+	w.pauseHook("BeforePause", w.cfg.Hooks.BeforePause)
+	w.dispatcher.paused.Store(true)
+	w.dispatcher.poke()
+}
 
-// Resume ends a Pause (Ruby: CONT).
-func (w *Worker) Resume() { w.dispatcher.paused.Store(false); w.dispatcher.poke() }
+// Resume ends a Pause; the hook AfterPause follows (Ruby: CONT).
+func (w *Worker) Resume() {
+	w.dispatcher.paused.Store(false)
+	w.dispatcher.poke()
+	w.pauseHook("AfterPause", w.cfg.Hooks.AfterPause)
+}
 
 // Inline performs a job at once, without Redis, through the same middleware and
 // handler, and answers the handler's error; a class without a handler is
-// NameError. No retry counter is kept and nothing is tried again (Ruby:
+// NameError, ErrDontPerform nil. The client's BeforeEnqueue comes before it, and
+// AfterEnqueue where there is no error, with the queue "inline"; OnFailure hears
+// of an error. No retry counter is kept and nothing is tried again (Ruby:
 // Resque.inline, in which resque-retry stands aside).
 func (w *Worker) Inline(ctx context.Context, class string, args ...any) error {
 	if err := checkText("Class", class); err != nil {
@@ -220,14 +242,35 @@ func (w *Worker) Inline(ctx context.Context, class string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	registration := w.registrationOf(class)
-	if registration == nil {
-		return nameError{class}
+	job, hooks := NewJob{Queue: "inline", Class: class, Args: args}, w.client.options.Hooks
+	if err := hooks.beforeEnqueue(ctx, job, false); err != nil {
+		return err
 	}
-	return w.call(&run{
-		ctx: ctx, registration: registration,
-		job: &Job{Class: class, Args: raw, Queue: "inline", Payload: encodeJob(class, raw, "")},
-	})
+	if err := w.inline(ctx, class, raw); err != nil {
+		return err
+	}
+	hooks.afterEnqueue(ctx, job, false)
+	return nil
+}
+
+func (w *Worker) inline(ctx context.Context, class string, args []byte) error {
+	r := &run{
+		ctx: ctx, registration: w.registrationOf(class),
+		job: &Job{Class: class, Args: args, Queue: "inline", Payload: encodeJob(class, args, "")},
+	}
+	var err error = nameError{class}
+	if r.registration != nil {
+		err = w.call(r)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case askedOutcome(err) != Discarded:
+		w.failing(r, err)
+	case errors.Is(err, ErrDontPerform):
+		return nil
+	}
+	return err
 }
 
 // Name is how this start of the worker is called in Redis, "" before Start: its

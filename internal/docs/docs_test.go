@@ -92,7 +92,7 @@ func unindented(text string) string {
 func TestSnippetsAreExamples(t *testing.T) {
 	t.Parallel()
 	var examples []string
-	paths, err := filepath.Glob(filepath.Join(root, "*", "example_test.go"))
+	paths, err := filepath.Glob(filepath.Join(root, "*", "example*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestSnippetsAreExamples(t *testing.T) {
 		for _, snippet := range blocks(read(t, document), "go") {
 			found++
 			if !slices.ContainsFunc(examples, func(e string) bool { return strings.Contains(e, unindented(snippet)) }) {
-				t.Errorf("%s has a snippet that stands in no example_test.go:\n%s", document, snippet)
+				t.Errorf("%s has a snippet that stands in no example*_test.go:\n%s", document, snippet)
 			}
 		}
 	}

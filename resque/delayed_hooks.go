@@ -1,0 +1,98 @@
+package resque
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"example.com/understudy/compat/ruby"
+)
+
+// moveDelayed takes an item out of all times, and carries out then for each.
+// Hooks are asked about each before anything is written; job is what they see,
+// with the item's own time where it has none.
+func (c *Client) moveDelayed(ctx context.Context, item []byte, job NewJob, waits bool, then []Write) (int64, error) {
+	keys, err := c.listsOf(ctx, item)
+	if err != nil {
+		return 0, err
+	}
+	if !c.options.Hooks.enqueueing() {
+		return c.editAll(ctx, editsAt(keys, item, then), nil)
+	}
+	edits, err := c.editsEach(ctx, keys, item, then)
+	if err != nil {
+		return 0, err
+	}
+	jobs := make([]NewJob, len(edits))
+	for i, edit := range edits {
+		jobs[i] = job
+		if job.At.IsZero() {
+			jobs[i].At, _ = secondOf(edit.Key) // listsOf answers no others
+		}
+		if err := c.options.Hooks.beforeEnqueue(ctx, jobs[i], waits); err != nil {
+			return 0, err
+		}
+	}
+	var moved []int
+	n, err := c.editAll(ctx, edits, func(i int) { moved = append(moved, i) })
+	for _, i := range moved {
+		c.options.Hooks.afterEnqueue(ctx, jobs[i], waits)
+	}
+	return n, err
+}
+
+// editsEach are the same edits, one for each element that is there now.
+func (c *Client) editsEach(ctx context.Context, keys []string, item []byte, then []Write) ([]Edit, error) {
+	calls := make([]Call, len(keys))
+	for i, key := range keys {
+		calls[i] = Call{Command: "LPOS", Keys: []string{c.keys.Of(key)}, Args: []any{item, "COUNT", 0}}
+	}
+	replies, err := c.Pipeline(ctx, calls...)
+	if err != nil {
+		return nil, err
+	}
+	var edits []Edit
+	for i, key := range keys {
+		places, err := Values(replies[i], nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, place := range places {
+			edits = append(edits, Edit{Key: key, Raw: item, Near: number(place), Then: then})
+		}
+	}
+	return edits, nil
+}
+
+// beforeDelayed asks the hooks about a delayed job that is to be enqueued now.
+func (c *Client) beforeDelayed(ctx context.Context, job DelayedJob) error {
+	if !c.options.Hooks.enqueueing() {
+		return nil
+	}
+	err := c.options.Hooks.beforeEnqueue(ctx, job.seen(), false)
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		refused.Field = fmt.Sprintf("the delayed job %.200q of %d", job.item, job.At.Unix())
+	}
+	return err
+}
+
+// afterDelayed tells the hooks of a delayed job that has been enqueued.
+func (c *Client) afterDelayed(ctx context.Context, job DelayedJob) {
+	if c.options.Hooks.enqueueing() {
+		c.options.Hooks.afterEnqueue(ctx, job.seen(), false)
+	}
+}
+
+// seen is a delayed job as hooks see it.
+func (j DelayedJob) seen() NewJob {
+	job, args := NewJob{Queue: j.Queue, Class: j.Class, At: j.At}, j.Args
+	if j.Err != nil { // what is kept as malformed is enqueued as such
+		job.Class, args, _ = ParsePayload(j.item)
+	}
+	elements, _ := ruby.Elements(args) // it is an array
+	for _, element := range elements {
+		job.Args = append(job.Args, json.RawMessage(element))
+	}
+	return job
+}
