@@ -1,0 +1,156 @@
+package live_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/understudy/internal/redistest"
+	"example.com/understudy/resque"
+)
+
+// adapters are the gems of this Ruby that can encode and decode.
+func adapters() []string {
+	if installed().versions["oj"] != "" {
+		return []string{"json_gem", "oj"}
+	}
+	return []string{"json_gem"}
+}
+
+// refusing is a failure backend whose writes Redis refuses, so that a run that
+// failed stays in its hand.
+type refusing struct{}
+
+const refusedKey = "no-list"
+
+func (refusing) Writes(*resque.Failure) ([]resque.Write, error) {
+	return []resque.Write{{Command: "RPUSH", Key: refusedKey, Args: []string{"x"}}}, nil
+}
+
+// elements are what Go has in hand in the tests of what Ruby sees of it, by the
+// queue that they come from. Those that are no jobs stay in hand because their
+// record is refused.
+var elements = map[string]struct {
+	raw   string
+	job   bool   // it is performed
+	class string // what Ruby sees in the hand
+}{
+	"plain":     {`{"class":"Slow","args":[7,"é <&> 😀"]}`, true, "Slow"},
+	"extra":     {`{"args":[1.10],"class":"Slow","id":"x"}`, true, "Slow"},
+	"cut":       {`{"class":"Slow","args":[`, false, resque.MalformedClass},
+	"list":      {`[]`, false, resque.MalformedClass},
+	"null":      {`null`, false, resque.MalformedClass},
+	"bytes":     {"\xff\xfe\x00", false, resque.MalformedClass},
+	"not UTF-8": {"{\"class\":\"Slow\",\"args\":[\"\xff\"]}", true, resque.MalformedClass},
+	"low half":  {`{"class":"Slow","args":["\udc00"]}`, true, resque.MalformedClass},
+	"high half": {`{"class":"Slow","args":["\ud800"]}`, false, resque.MalformedClass},
+	"infinite":  {`{"class":"Slow","args":[1e400]}`, true, resque.MalformedClass},
+	"no class":  {`{"args":[1]}`, false, resque.MalformedClass},
+	"number":    {`{"class":5,"args":[]}`, false, resque.MalformedClass},
+	"long":      {`{"class":"Slow","args":["` + strings.Repeat("é", 40_000) + `"]}`, true, "Slow"},
+	"long cut":  {`{"class":"Slow","args":["` + strings.Repeat("x", 80_000), false, resque.MalformedClass},
+}
+
+// hold makes a Go worker that has all elements in hand, and answers its ids.
+func (b *bench) hold(failures resque.FailureBackend) (ids []string) {
+	b.t.Helper()
+	s := b.server
+	queues := []string{}
+	for queue, e := range elements {
+		queues = append(queues, queue)
+		s.Seed(map[string]any{"queue:" + queue: redistest.List{e.raw}, "queues": redistest.Set{queue}})
+	}
+	s.Seed(map[string]any{refusedKey: "a string"})
+	w := b.newWorker(func(cfg *resque.WorkerConfig) {
+		cfg.Queues, cfg.Concurrency, cfg.Failures = queues, len(elements)+2, failures
+		cfg.ShutdownTimeout, cfg.CancelTimeout, cfg.ReleaseTimeout = -1, -1, 10*time.Second
+	})
+	slow := newBusy(b.t)
+	b.handle(w, "Slow", slow)
+	b.run(w)
+	begun := 0
+	for _, e := range elements {
+		if e.job {
+			begun++
+		}
+	}
+	slow.await(b.t, begun)
+	b.eventually("every element in hand, as Ruby can read it", time.Minute, func() bool {
+		return len(b.hands()) == len(elements)
+	})
+	ids, _ = s.Dump()["workers"].(redistest.Set)
+	return ids
+}
+
+// hands are the hands that are full and not blank.
+func (b *bench) hands() map[string]string {
+	b.t.Helper()
+	hands := map[string]string{}
+	for name, value := range b.server.Dump() {
+		hand, ok := value.(string)
+		if ok && strings.HasPrefix(name, "worker:") && !strings.HasSuffix(name, ":started") && !strings.Contains(hand, `"args":[]`) {
+			hands[name] = hand
+		}
+	}
+	return hands
+}
+
+// Whatever a Go worker has in hand, Ruby reads it, and all else that it writes
+// into the registry.
+func TestRubyReadsRegistry(t *testing.T) {
+	t.Parallel()
+	for _, adapter := range adapters() {
+		t.Run(adapter, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			b := newBench(t, s)
+			ids := b.hold(refusing{})
+			p := startPeerWith(t, s, adapter, "jobs.rb")
+
+			if diff := cmp.Diff(toAny(ids), p.do("Resque.workers.map(&:to_s).sort")); diff != "" {
+				t.Errorf("workers:\n%s", diff)
+			}
+			want := map[string]any{}
+			for queue, e := range elements {
+				want[queue] = e.class
+			}
+			const working = "Resque.working.to_h { |w| [w.job['queue'], w.job['payload']['class']] }"
+			if diff := cmp.Diff(want, p.do(working)); diff != "" {
+				t.Errorf("working:\n%s", diff)
+			}
+			const read = `Resque.workers.map do |w|
+				raise 'state' unless w.state == (w.job == {} ? :idle : :working) && w.working? != w.idle?
+				raise 'run_at' unless w.job == {} || (Time.now - Time.iso8601(w.job['run_at'])).abs < 120
+				raise 'started' unless (Time.now - Time.parse(w.started)).abs < 120
+				raise 'heartbeat' unless (Time.now - w.heartbeat).abs < 120
+				raise 'counts' unless [w.processed, w.failed] == [0, 0]
+				[w.hostname, w.pid, w.queues.sort].join('|')
+			end.tally.size`
+			if got := p.do(read); got != 1 { // all slots tell the same of themselves
+				t.Errorf("workers tell %v different things of themselves", got)
+			}
+			if got := p.do("Resque::Worker.all_workers_with_expired_heartbeats.size"); got != 0 {
+				t.Errorf("Ruby takes %v heartbeats for expired", got)
+			}
+			info, _ := p.do("Resque.info.transform_keys(&:to_s)").(map[string]any)
+			for key, value := range map[string]any{
+				"pending": 0, "processed": 0, "failed": 0, "queues": len(elements),
+				"workers": len(ids), "working": len(elements),
+			} {
+				if info[key] != value {
+					t.Errorf("Resque.info: %s is %v, want %v", key, info[key], value)
+				}
+			}
+		})
+	}
+}
+
+func toAny(texts []string) any {
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
+}
