@@ -6,6 +6,8 @@ const (
 	keyFailed       = "failed"
 	keyFailedQueues = "failed_queues"
 	suffixFailed    = "_failed"
+
+	keyRetriedAt = "retried_at"
 )
 
 // List records every failure in the list failed, which resque-web shows (Ruby:

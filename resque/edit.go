@@ -16,8 +16,10 @@ type Edit struct {
 	Key string
 	// Raw is the element's text.
 	Raw []byte
-	// Near is the index where the element was seen. It is a hint: of elements with
-	// the same text the one that is near is taken, another one if there is none.
+	// Near is the index where the element was seen. It is a hint that saves
+	// looking through the list. Of elements with the same text it means the one
+	// that stands there, else the last one before it: a list that is pushed to at
+	// its end moves towards its head.
 	Near int64
 	// All means every element with this text, else it is one.
 	All bool
@@ -42,8 +44,8 @@ type Edit struct {
 // key isn't what it should be; then nothing was written. A second arrival finds
 // nothing to do, but for elements with the same text.
 //
-// An element is looked for near its index first, where a few that came or went
-// have moved it, then in the whole list. All are found before anything is
+// An element is looked for at its index and a little before it first, where a few
+// that went have moved it, then in the whole list. All are found before anything is
 // written, what follows is written before they go, and those to be removed are
 // marked first, so that one pass takes all of them out and no index moves
 // meanwhile. Where memory is too short for marks, they are removed one by one:
@@ -76,34 +78,33 @@ for i = 1, tonumber(ARGV[2]) do
   edits[i] = e
 end
 
-local taken, shift = {}, {}
+local taken, shift, places = {}, {}, {}
 local function take(e, index)
   local used = taken[e.list]
   if used[index] then return false end
   used[index] = true
   e.at[#e.at + 1] = index
+  shift[e.list] = index - e.near
   return true
 end
 local function find(e)
-  taken[e.list] = taken[e.list] or {}
-  if e.all then
-    for _, index in ipairs(redis.call('LPOS', e.list, e.raw, 'COUNT', 0)) do take(e, index) end
-    return
-  end
+  taken[e.list], places[e.list] = taken[e.list] or {}, places[e.list] or {}
   local guess = e.near + (shift[e.list] or 0)
-  local function there(index)
-    if index < 0 or redis.call('LINDEX', e.list, index) ~= e.raw or not take(e, index) then return false end
-    shift[e.list] = index - e.near
-    return true
+  for index = guess, math.max(guess - 50, 0), -1 do
+    if e.all then break end
+    if redis.call('LINDEX', e.list, index) == e.raw and take(e, index) then return end
   end
-  if there(guess) then return end
-  for far = 1, 50 do
-    if there(guess - far) or there(guess + far) then return end
+  local all = places[e.list][e.raw] or redis.call('LPOS', e.list, e.raw, 'COUNT', 0)
+  places[e.list][e.raw] = all
+  local nearest
+  for _, index in ipairs(all) do
+    if e.all then
+      take(e, index)
+    elseif not taken[e.list][index] and (not nearest or index <= guess) then
+      nearest = index
+    end
   end
-  for rank = 1, #edits do
-    local index = redis.call('LPOS', e.list, e.raw, 'RANK', rank)
-    if not index or take(e, index) then return end
-  end
+  if nearest then take(e, nearest) end
 end
 for _, e in ipairs(edits) do find(e) end
 

@@ -61,6 +61,20 @@ func argsOf(value []byte) json.RawMessage {
 	return append(append(json.RawMessage("["), value...), ']')
 }
 
+// EncodeJob writes a job as it stands in a queue, in Ruby's form. args is a JSON
+// array, whose bytes are kept.
+func EncodeJob(class string, args json.RawMessage) []byte { return encodeJob(class, args, "") }
+
+// UnwrapMalformed answers the text that a payload of MalformedClass holds; ok is
+// false where payload is none.
+func UnwrapMalformed(payload []byte) (text []byte, ok bool) {
+	class, args, err := ParsePayload(payload)
+	if err != nil {
+		return nil, false
+	}
+	return unwrapMalformed(class, args)
+}
+
 // unwrapMalformed gives the text that a requeued failure record of malformed
 // text holds, and whether the job is one.
 func unwrapMalformed(class string, args json.RawMessage) (text []byte, ok bool) {

@@ -49,7 +49,7 @@ func (s *Scheduler) planOf(item []byte, broken map[string]string) plan {
 	if custom != "" && custom != rubyJob {
 		class = custom
 	}
-	payload := appendJob(make([]byte, 0, len(item)), class, args)
+	payload := resque.EncodeJob(class, args)
 	switch why := broken[queue]; {
 	case queue == "":
 		return s.failed(item, "", payload, noQueueError{"the delayed job names no queue, and its class " + class + " has none here"})
@@ -87,15 +87,6 @@ func text(raw []byte) (string, error) {
 	}
 	b, err := ruby.ToS(raw, ruby.Inspect31)
 	return string(b), err
-}
-
-// appendJob writes a job as it stands in a queue; args keep their bytes.
-func appendJob(dst []byte, class string, args []byte) []byte {
-	dst = append(dst, `{"class":`...)
-	dst = ruby.AppendString(dst, class)
-	dst = append(dst, `,"args":`...)
-	dst = append(dst, args...)
-	return append(dst, '}')
 }
 
 // failed makes the record of an item that can't go to a queue. payload nil: the
