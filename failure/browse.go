@@ -8,8 +8,9 @@ import (
 // Each goes through the records that fit, in the order of their failing or
 // against it, list by list (Ruby: Resque::Failure.each). It reads a page at a
 // time, of some hundred records and some megabytes at most, while others add,
-// remove and requeue records: one that stays in its list is met exactly once.
-// What fails while it runs isn't met. An error is the last that it yields; the
+// remove and requeue records: one that stays in its list is met, and only once
+// (unless others remove nearly all that was met, and add more, within one page).
+// What fails meanwhile is met only where others remove older ones. An error is the last that it yields; the
 // record beside it is empty. The loop's body may requeue and remove records,
 // best by the same store: of several with the same text it then doesn't pass
 // over any.

@@ -30,7 +30,8 @@ type Result struct {
 // hundred in one step. It goes through the list failed with the oldest first,
 // through the lists by queue with the newest first, as Ruby does; those that
 // were requeued before are requeued again, unless the filter says Unretried.
-// What fails while it runs is no part of it.
+// What fails while it runs is no part of it, as long as nobody else removes older
+// records meanwhile.
 //
 // progress hears after each step what was done so far, on the caller's
 // goroutine; nil: nobody does. When ctx ends, or after another error, the Result

@@ -1,6 +1,10 @@
 package failure
 
-import "example.com/understudy/resque"
+import (
+	"slices"
+
+	"example.com/understudy/resque"
+)
 
 // The walks of Each hear what the same store does to single records meanwhile,
 // most likely in the loop's body, and so don't have to find out.
@@ -37,8 +41,8 @@ func (w *walk) catchUp() {
 	w.store.mu.Unlock()
 	for _, edit := range heard {
 		raw := short(digest(edit.Raw))
-		for i := len(w.passed) - 1; i >= 0; i-- {
-			if w.passed[i].raw == raw {
+		for i, m := range slices.Backward(w.passed) {
+			if m.raw == raw {
 				w.changed(i, edit.Replace)
 				break
 			}

@@ -30,23 +30,23 @@ const (
 	nowBare = "2026/01/02 03:04:10"
 )
 
-func open(t testing.TB, s *redistest.Server) *resque.Client {
-	t.Helper()
-	client, err := resque.Open(t.Context(), s.URL(), resque.Options{Namespace: s.Namespace()})
+func open(tb testing.TB, s *redistest.Server) *resque.Client {
+	tb.Helper()
+	client, err := resque.Open(tb.Context(), s.URL(), resque.Options{Namespace: s.Namespace()})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := client.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return client
 }
 
-func newStore(t testing.TB, s *redistest.Server, perQueue bool) *failure.Store {
-	t.Helper()
-	return failure.NewStore(open(t, s), failure.StoreConfig{PerQueue: perQueue, Clock: &clock{}})
+func newStore(tb testing.TB, s *redistest.Server, perQueue bool) *failure.Store {
+	tb.Helper()
+	return failure.NewStore(open(tb, s), failure.StoreConfig{PerQueue: perQueue, Clock: &clock{}})
 }
 
 // rec is a record of a job of class X with one argument.
@@ -60,24 +60,24 @@ func retried(record, at string) string { return record[:len(record)-1] + `,"retr
 
 func job(arg string) string { return `{"class":"X","args":[` + arg + `]}` }
 
-func checkDump(t testing.TB, s *redistest.Server, want map[string]any) {
-	t.Helper()
+func checkDump(tb testing.TB, s *redistest.Server, want map[string]any) {
+	tb.Helper()
 	if diff := cmp.Diff(want, s.Dump()); diff != "" {
-		t.Errorf("in Redis (-want +got):\n%s", diff)
+		tb.Errorf("in Redis (-want +got):\n%s", diff)
 	}
 }
 
 // first is the first record of a list.
-func first(t testing.TB, store *failure.Store, list string) failure.Record {
-	t.Helper()
-	return at(t, store, list, 0)
+func first(tb testing.TB, store *failure.Store, list string) failure.Record {
+	tb.Helper()
+	return at(tb, store, list, 0)
 }
 
-func at(t testing.TB, store *failure.Store, list string, index int64) failure.Record {
-	t.Helper()
-	records, err := store.All(t.Context(), list, index, 1)
+func at(tb testing.TB, store *failure.Store, list string, index int64) failure.Record {
+	tb.Helper()
+	records, err := store.All(tb.Context(), list, index, 1)
 	if err != nil || len(records) != 1 {
-		t.Fatalf("%d records, %v", len(records), err)
+		tb.Fatalf("%d records, %v", len(records), err)
 	}
 	return records[0]
 }

@@ -102,7 +102,7 @@ func chance(t *testing.T, times int, test func(t *testing.T, s *redistest.Server
 	for seed := range times {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			random := rand.New(rand.NewPCG(uint64(seed), 7)) //nolint:gosec // the same each time
+			random := rand.New(rand.NewPCG(uint64(seed), 7))
 			s := redistest.New(t)
 			perQueue := random.IntN(2) == 0
 			list := "failed"
@@ -128,6 +128,7 @@ func times(t *testing.T) int {
 func TestEachMeetsOnceWhatStays(t *testing.T) {
 	t.Parallel()
 	chance(t, times(t), func(t *testing.T, _ *redistest.Server, store *failure.Store, o *others, _ string) {
+		t.Helper()
 		order := failure.Order(o.random.IntN(2) == 0)
 		met := map[string]int{}
 		n := 0
@@ -151,6 +152,7 @@ func TestEachMeetsOnceWhatStays(t *testing.T) {
 func TestEachWithABodyThatActs(t *testing.T) {
 	t.Parallel()
 	chance(t, times(t), func(t *testing.T, s *redistest.Server, store *failure.Store, o *others, _ string) {
+		t.Helper()
 		met := map[string]int{}
 		act := []func(failure.Record) error{
 			func(r failure.Record) error { return store.Requeue(t.Context(), r) },
@@ -182,6 +184,7 @@ func TestEachWithABodyThatActs(t *testing.T) {
 func TestBulkActsOnceOnWhatStays(t *testing.T) {
 	t.Parallel()
 	chance(t, times(t), func(t *testing.T, s *redistest.Server, store *failure.Store, o *others, list string) {
+		t.Helper()
 		calls := []func(progress func(failure.Result)) (failure.Result, error){
 			func(p func(failure.Result)) (failure.Result, error) { return store.RequeueAll(t.Context(), p) },
 			func(p func(failure.Result)) (failure.Result, error) { return store.RequeueQueue(t.Context(), "q", p) },
@@ -226,6 +229,7 @@ func TestBulkActsOnceOnWhatStays(t *testing.T) {
 func TestRemoveMatchingLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	chance(t, times(t), func(t *testing.T, s *redistest.Server, store *failure.Store, o *others, list string) {
+		t.Helper()
 		result, err := store.RemoveMatching(t.Context(), failure.Filter{Queue: "q"}, func(failure.Result) { o.meddle() })
 		if err != nil {
 			t.Fatal(err)
