@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"example.com/understudy/compat/ruby"
 	"example.com/understudy/resque"
 	"example.com/understudy/retry"
 )
@@ -246,13 +247,13 @@ func ExampleDelayFunc_byArgument() {
 }
 
 // showKey prints the key of the job's counter.
-func showKey(p retry.Policy) {
+func showKey(p retry.Policy, args string) {
 	retrier, err := p.Retrier()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	job := &resque.Job{Class: "DeliverSMS", Args: []byte(`[7,"+49 12345","hello"]`)}
+	job := &resque.Job{Class: "DeliverSMS", Args: []byte(args)}
 	counter, err := retrier.Counter(job, 0)
 	fmt.Println(counter.Key, err)
 }
@@ -260,7 +261,8 @@ func showKey(p retry.Policy) {
 // What tells the counters of a class apart: all arguments, by default. White
 // space is left out of the key, as in Ruby.
 func ExamplePolicy_identifier() {
-	showKey(retry.Policy{})
+	const args = `[7,"+49 12345","hello"]`
+	showKey(retry.Policy{}, args)
 	showKey(retry.Policy{Identifier: func(job *resque.Job) (string, bool) {
 		var id int
 		var number string
@@ -268,7 +270,7 @@ func ExamplePolicy_identifier() {
 			return "", false
 		}
 		return fmt.Sprintf("%s:%d", number, id), true
-	}})
+	}}, args)
 	// Output:
 	// resque-retry:DeliverSMS:99771ef67c1c9e7dca35154143d4936ad490aa62 <nil>
 	// resque-retry:DeliverSMS:+4912345:7 <nil>
@@ -276,9 +278,20 @@ func ExamplePolicy_identifier() {
 
 // A key of one's own is taken as it stands.
 func ExamplePolicy_key() {
-	showKey(retry.Policy{Key: func(job *resque.Job) string { return "tries of " + job.Class }})
+	showKey(retry.Policy{Key: func(job *resque.Job) string { return "tries of " + job.Class }}, `[7]`)
 	// Output:
 	// tries of DeliverSMS <nil>
+}
+
+// The keys of jobs with objects among their arguments hold Ruby's inspect, which
+// changed in 3.4.
+func ExamplePolicy_inspect() {
+	for _, form := range []ruby.InspectForm{ruby.Inspect31, ruby.Inspect34} {
+		showKey(retry.Policy{Inspect: form}, `[{"a":1}]`)
+	}
+	// Output:
+	// resque-retry:DeliverSMS:74e70f6487a1f3bc358cf155058e625ad786257c <nil>
+	// resque-retry:DeliverSMS:342fb50929094725e6fa3d1f9d5c8dad72bf68e2 <nil>
 }
 
 // tell is a callback that prints what it hears.
