@@ -97,6 +97,8 @@ func (c *counting) MarshalJSON() ([]byte, error) {
 	return []byte(strconv.Itoa(c.n)), nil
 }
 
+// A11 resque/resque-scheduler#599: a job that was encoded twice came out
+// differently, and its timestamps:* key stayed for ever.
 func TestArgumentsAreEncodedOnce(t *testing.T) {
 	t.Parallel()
 	s := redistest.New(t)

@@ -78,11 +78,12 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// H10 lantins/resque-retry#84: giant texts of errors bloated Redis.
 func TestRecordOfAGiantError(t *testing.T) {
 	t.Parallel()
-	e := resque.DescribeError(errors.New(strings.Repeat("漢", 16<<20)))
+	e := resque.DescribeError(errors.New(strings.Repeat("漢", 17<<20)))
 	f := resque.Failure{Job: &resque.Job{Payload: []byte(`{"class":"X","args":[]}`)}, Exception: e.Name, Message: e.Message, Backtrace: e.Backtrace}
-	if record := f.Record(true); len(record) > 1<<20 || !json.Valid(record) {
+	if record := f.Record(true); len(record) > 1<<20 || !json.Valid(record) || strings.Contains(string(record), "\uFFFD") {
 		t.Errorf("%d bytes", len(record))
 	}
 }

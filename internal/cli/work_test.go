@@ -369,6 +369,27 @@ func TestWorkWritesItsPIDFile(t *testing.T) {
 }
 
 // TestWorkIsRefusedBeforeItIsSeen: what is refused leaves no worker behind.
+// G9 resque/resque#1377: without a queue the error didn't say what was missing.
+func TestWorkNamesTheMissingQueues(t *testing.T) {
+	t.Parallel()
+	s := redistest.New(t)
+	file := jobsFile(t, map[string]string{"X": "true"})
+	for _, queues := range []string{"", ",,", " , ", "=2", "!"} {
+		for name, c := range map[string]command{
+			"--queues": {args: on(s, "work", "--queues", queues, "--jobs", file)},
+			"$QUEUES":  {args: on(s, "work", "--jobs", file), env: map[string]string{"QUEUES": queues}},
+		} {
+			got := run(t, c)
+			if got.number != 2 || !strings.Contains(got.stderr, "--queues") {
+				t.Errorf("%s of %q ends with %d: %s", name, queues, got.number, got.stderr)
+			}
+		}
+	}
+	if names := s.Names(); len(names) > 0 {
+		t.Errorf("something was written: %v", names)
+	}
+}
+
 func TestWorkIsRefusedBeforeItIsSeen(t *testing.T) {
 	t.Parallel()
 	s := redistest.New(t)
