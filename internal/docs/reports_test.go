@@ -29,7 +29,7 @@ func TestReportsHaveTests(t *testing.T) {
 		}
 		before, _, ok := strings.Cut(read(t, m[2]), "\nfunc "+m[1]+"(t *testing.T) {\n")
 		comment := before[strings.LastIndex(before, "\n\n")+1:]
-		if !ok || !strings.Contains(comment, "// "+number+" ") {
+		if !ok || !regexp.MustCompile("// "+number+"[ :]").MatchString(comment) {
 			t.Errorf("%s has no %s whose comment begins with %s", m[2], m[1], number)
 		}
 	}
