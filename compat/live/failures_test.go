@@ -141,3 +141,57 @@ func TestRubyRequeuesBytes(t *testing.T) {
 		t.Errorf("failed holds %d records", len(records))
 	}
 }
+
+// What Ruby recorded as failed, Go reads and enqueues again; Ruby's page shows when.
+func TestGoRequeuesWhatRubyFailed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		list, backend string
+		perQueue      bool
+	}{
+		{"failed", "Redis", false},
+		{"jobs_failed", "RedisMultiQueue", true},
+	} {
+		t.Run(c.list, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			b := newBench(t, s)
+			s.Seed(map[string]any{"queue:jobs": redistest.List(failing)})
+			p := startPeer(t, s, "jobs.rb")
+			p.do("Resque::Failure.backend = Resque::Failure::" + c.backend +
+				"\nOutcome.fails = true\nw = worker('jobs')\nnil while w.work_one_job")
+
+			store := failure.NewStore(b.client, failure.StoreConfig{PerQueue: c.perQueue})
+			var records []failure.Record
+			for r, err := range store.Each(t.Context(), failure.Filter{}, failure.OldestFirst) {
+				if err != nil || r.Err != nil || r.FailedAt.IsZero() || r.Queue != "jobs" || r.List != c.list {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				records = append(records, r)
+			}
+			if len(records) != len(failing) || records[1].Exception != "ArgumentError" || records[1].Error != "not in Ruby" {
+				t.Fatalf("%+v", records)
+			}
+			if err := store.Requeue(t.Context(), records[1]); err != nil {
+				t.Fatal(err)
+			}
+			b.expect("queue:jobs", failing[1])
+			if got := p.do("Resque::Failure.all(1, 1, %s)['retried_at'].nil?", c.list); got != false {
+				t.Error("Ruby sees no retried_at")
+			}
+			s.Do("DEL", s.Key("queue:jobs"))
+			if r, err := store.RequeueAll(t.Context(), nil); err != nil || r.Done != int64(len(failing)) {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			want := slices.Clone(failing)
+			if c.perQueue { // as Ruby, the newest first
+				slices.Reverse(want)
+			}
+			b.expect("queue:jobs", want...)
+			p.do("Outcome.fails = false\nw = worker('jobs')\nnil while w.work_one_job")
+			if got, want := p.do("Outcome.attempts.size"), 2*(len(failing)-1); got != want { // nobody performs NoSuchJob
+				t.Errorf("Ruby performed %v times, want %d", got, want)
+			}
+		})
+	}
+}

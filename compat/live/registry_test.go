@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +145,61 @@ func TestRubyReadsRegistry(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Go reads what Ruby writes there.
+func TestGoReadsRegistry(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	b := newBench(t, s)
+	p := startPeer(t, s, "jobs.rb")
+	id, _ := p.do(`
+		Resque::Failure.backend = Resque::Failure::Redis
+		Outcome.fails = true
+		3.times { Resque.enqueue(Once, 'fails') }
+		Resque.enqueue(Once, *` + rubyArgs + `)
+		Resque.enqueue(Once, 'waits')
+		WORKER = worker('jobs').tap(&:register_worker)
+		WORKER.heartbeat!
+		3.times { WORKER.work_one_job }
+		WORKER.working_on(WORKER.reserve)
+		WORKER.to_s`).(string)
+
+	w, ok, err := b.client.WorkerInfo(t.Context(), id)
+	if err != nil || !ok || w.Err != nil {
+		t.Fatalf("%v, %v, %v", ok, err, w.Err)
+	}
+	if w.Processed != 3 || w.Failed != 3 {
+		t.Errorf("processed %d, failed %d", w.Processed, w.Failed)
+	}
+	if w.Hand == nil || w.Hand.Err != nil {
+		t.Fatalf("in hand: %+v", w.Hand)
+	}
+	args, err := json.Marshal(p.do("WORKER.job['payload']['args']"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var same any
+	if err := json.Unmarshal(w.Hand.Args, &same); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(same); err != nil || w.Hand.Class != "Once" || w.Hand.Queue != "jobs" || string(again) != string(args) {
+		t.Errorf("in hand: %s of %s with %s, want %s (%v)", w.Hand.Class, w.Hand.Queue, again, args, err)
+	}
+	for what, at := range map[string]time.Time{"started": w.Started, "heartbeat": w.Heartbeat, "run at": w.Hand.RunAt} {
+		if time.Since(at).Abs() > 2*time.Minute {
+			t.Errorf("%s is %v", what, at)
+		}
+	}
+	info, err := b.client.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ruby := p.do("%s.map { |k| Resque.info[k.to_sym] }", []string{"pending", "processed", "queues", "workers", "working", "failed"})
+	mine := []any{int(info.Pending), int(info.Processed), int(info.Queues), int(info.Workers), int(info.Working), int(info.FailedRecords)}
+	if diff := cmp.Diff(ruby, any(mine)); diff != "" {
+		t.Errorf("info:\n%s", diff)
 	}
 }
 

@@ -81,17 +81,43 @@ func (r rubyPlayer) attempts() string {
 	return fmt.Sprint(r.do("Outcome.attempts"))
 }
 
+// turn is a case of TestTurns.
+type turn struct {
+	name, class             string
+	rubyFirst, rubyDelivers bool
+}
+
+// counts are the runs of each worker, and how many of them failed.
+func (c turn) counts() (ofGo, ofRuby string) {
+	if c.rubyFirst {
+		return "2 1", "1 1"
+	}
+	return "1 1", "2 1"
+}
+
+// counts is what Ruby reads of a worker.
+func (p *peer) counts(id string) string {
+	p.t.Helper()
+	w, _ := p.do("w = Resque::Worker.find(%s)\n[w.processed, w.failed].join(' ')", id).(string)
+	return w
+}
+
+// counts is what Go reads of one.
+func (b *bench) counts(id any) string {
+	b.t.Helper()
+	w, ok, err := b.client.WorkerInfo(b.t.Context(), fmt.Sprint(id))
+	if err != nil || !ok || w.Err != nil {
+		b.t.Fatalf("%v: %v, %v, %v", id, ok, err, w.Err)
+	}
+	return fmt.Sprint(w.Processed, w.Failed)
+}
+
 // One job that is performed in turns: whoever doesn't enqueue it fails first, the
 // other fails next, then the first one succeeds. All count on one counter.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	const args = `[7,"é <&> #{x} 😀",1.0,{"b":[1,null,2.5e+20],"a":true}]`
-	for _, c := range []struct {
-		name         string
-		class        string
-		rubyFirst    bool
-		rubyDelivers bool
-	}{
+	for _, c := range []turn{
 		{name: "Ruby enqueues", class: "Again", rubyFirst: true},
 		{name: "Go enqueues", class: "Again"},
 		{name: "Ruby enqueues, Ruby's scheduler", class: "Later", rubyFirst: true, rubyDelivers: true},
@@ -142,6 +168,9 @@ func TestTurns(t *testing.T) {
 
 			if got := other.attempts() + first.attempts(); got != "[0 2][1]" {
 				t.Errorf("performed with the attempts %s", got)
+			}
+			if ofGo, ofRuby := c.counts(); p.counts(w.Name()+"-0:jobs") != ofGo || b.counts(p.do("WORKER.to_s")) != ofRuby {
+				t.Errorf("Ruby's count of Go's worker is %s, Go's of Ruby's %s", p.counts(w.Name()+"-0:jobs"), b.counts(p.do("WORKER.to_s")))
 			}
 			if err := w.Stop(t.Context()); err != nil {
 				t.Error(err)
