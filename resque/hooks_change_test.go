@@ -327,3 +327,33 @@ func TestDelayedWhileAHookIsAsked(t *testing.T) {
 		}
 	})
 }
+
+// What is kept as malformed is shown to hooks as the job that it holds; as what
+// it is, where it holds none.
+func TestHooksSeeWhatMalformedHolds(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		job, none := `["eyJjbGFzcyI6IkEiLCJhcmdzIjpbIv8iXX0="]`, `["W10="]` // {"class":"A","args":["\xff"]} and []
+		s.Seed(delayed(map[int64][]string{1100: {waitingItem(resque.MalformedClass, job), waitingItem(resque.MalformedClass, none)}}))
+		var seen []string
+		c := dialTest(t, s, s.URL(), func(o *resque.Options) {
+			o.Clock = &fixedClock{now: time.Unix(1000, 0)}
+			o.Hooks.BeforeEnqueue = func(_ context.Context, job resque.NewJob) error {
+				seen = append(seen, fmt.Sprintf("%s %s", job.Class, job.Args))
+				return nil
+			}
+		})
+		if n, err := c.EnqueueDelayedFunc(t.Context(), func(resque.DelayedJob) bool { return true }); n != 2 || err != nil {
+			t.Error(n, err)
+		}
+		if diff := cmp.Diff([]string{"A [\"\xff\"]", resque.MalformedClass + ` ["W10="]`}, seen); diff != "" {
+			t.Error(diff)
+		}
+		want := redistest.List{
+			`{"class":"Understudy::Malformed","args":` + job + `}`, `{"class":"Understudy::Malformed","args":` + none + `}`,
+		}
+		if diff := cmp.Diff(map[string]any{"queues": redistest.Set{"q"}, "queue:q": want}, s.Dump()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

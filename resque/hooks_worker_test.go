@@ -329,11 +329,17 @@ func TestHooksWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewOwn(t)
 	b, e := newBench(t, s), &events{}
-	tried := make(chan struct{}, 100)
+	tried := make(chan struct{})
 	w := b.worker(func(c *resque.WorkerConfig) {
 		own(c)
 		c.ReleaseTimeout = time.Millisecond
-		c.Clock = sleeping(func(context.Context, time.Duration) error { tried <- struct{}{}; return nil })
+		c.Clock = sleeping(func(ctx context.Context, _ time.Duration) error {
+			select {
+			case tried <- struct{}{}:
+			case <-ctx.Done():
+			}
+			return nil
+		})
 		c.Hooks.Start = func(context.Context, *resque.Worker) error { e.add("Start"); return nil }
 		c.Hooks.Stop = func(context.Context, *resque.Worker) { e.add("Stop") }
 	}, map[string]resque.Handler{"Good": resque.HandlerFunc(good)})
