@@ -22,7 +22,7 @@ var (
 	ErrUnreadable = errors.New("failure: no readable record")
 	// ErrNoJob says that the record holds no job that could go to a queue: its
 	// payload, class or queue is missing or of another type.
-	ErrNoJob = errors.New("failure: the record holds no job")
+	ErrNoJob = errors.New("failure: the record can't be requeued")
 )
 
 // Record is a failure as it was read from a list. What other programs wrote is

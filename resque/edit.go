@@ -18,8 +18,8 @@ type Edit struct {
 	Raw []byte
 	// Near is the index where the element was seen. It is a hint that saves
 	// looking through the list. Of elements with the same text it means the one
-	// that stands there, else the last one before it: a list that is pushed to at
-	// its end moves towards its head.
+	// that stands there, else the last one before it (a list that is pushed to at
+	// its end moves towards its head), else the first one behind it.
 	Near int64
 	// All means every element with this text, else it is one.
 	All bool
@@ -44,12 +44,12 @@ type Edit struct {
 // key isn't what it should be; then nothing was written. A second arrival finds
 // nothing to do, but for elements with the same text.
 //
-// An element is looked for at its index and a little before it first, where a few
-// that went have moved it, then in the whole list. All are found before anything is
-// written, what follows is written before they go, and those to be removed are
-// marked first, so that one pass takes all of them out and no index moves
-// meanwhile. Where memory is too short for marks, they are removed one by one:
-// making room must work then.
+// An element is looked for at its index. Those that aren't there are looked for
+// together, in one pass from their places towards the head, and behind these if
+// need be. All are found before anything is written, what follows is written
+// before they go, and those to be removed are marked first, so that one pass takes
+// all of them out and no index moves meanwhile. Where memory is too short for
+// marks, they are removed one by one: making room must work then.
 const editLua = `
 local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset'}
 local mark = ARGV[1]
@@ -78,35 +78,58 @@ for i = 1, tonumber(ARGV[2]) do
   edits[i] = e
 end
 
-local taken, shift, places = {}, {}, {}
+local taken = {}
 local function take(e, index)
-  local used = taken[e.list]
-  if used[index] then return false end
-  used[index] = true
+  if taken[e.list][index] then return false end
+  taken[e.list][index] = true
   e.at[#e.at + 1] = index
-  shift[e.list] = index - e.near
   return true
 end
-local function find(e)
-  taken[e.list], places[e.list] = taken[e.list] or {}, places[e.list] or {}
-  local guess = e.near + (shift[e.list] or 0)
-  for index = guess, math.max(guess - 50, 0), -1 do
-    if e.all then break end
-    if redis.call('LINDEX', e.list, index) == e.raw and take(e, index) then return end
+local function seek(list, missing)
+  local wanted, spare, left, top = {}, {}, #missing, -1
+  for _, e in ipairs(missing) do
+    wanted[e.raw] = wanted[e.raw] or {}
+    table.insert(wanted[e.raw], e)
+    top = math.max(top, e.near)
   end
-  local all = places[e.list][e.raw] or redis.call('LPOS', e.list, e.raw, 'COUNT', 0)
-  places[e.list][e.raw] = all
-  local nearest
-  for _, index in ipairs(all) do
-    if e.all then
-      take(e, index)
-    elseif not taken[e.list][index] and (not nearest or index <= guess) then
-      nearest = index
+  local function give(index, raw, anywhere)
+    for _, e in ipairs(wanted[raw]) do
+      if not e.at[1] and (anywhere or index <= e.near) and take(e, index) then
+        left = left - 1
+        return
+      end
+    end
+    if not anywhere then table.insert(spare, {index, raw}) end
+  end
+  local function look(index, to)
+    local count = 16
+    while left > 0 and index >= to do
+      local low, size = math.max(index - count + 1, to), 0
+      local chunk = redis.call('LRANGE', list, low, index)
+      for i = #chunk, 1, -1 do
+        size = size + #chunk[i]
+        if wanted[chunk[i]] then give(low + i - 1, chunk[i]) end
+      end
+      index = low - 1
+      if size < 65536 then count = math.min(2 * count, 1024) elseif size > 262144 then count = math.max(math.floor(count / 4), 1) end
     end
   end
-  if nearest then take(e, nearest) end
+  local last = redis.call('LLEN', list) - 1
+  look(math.min(top, last), 0)
+  look(last, math.max(top + 1, 0))
+  table.sort(spare, function(one, other) return one[1] < other[1] end)
+  for _, s in ipairs(spare) do give(s[1], s[2], true) end
 end
-for _, e in ipairs(edits) do find(e) end
+local missing = {}
+for _, e in ipairs(edits) do
+  taken[e.list], missing[e.list] = taken[e.list] or {}, missing[e.list] or {}
+  if e.all then
+    for _, index in ipairs(redis.call('LPOS', e.list, e.raw, 'COUNT', 0)) do take(e, index) end
+  elseif e.near < 0 or redis.call('LINDEX', e.list, e.near) ~= e.raw or not take(e, e.near) then
+    table.insert(missing[e.list], e)
+  end
+end
+for list, some in pairs(missing) do seek(list, some) end
 
 for _, e in ipairs(edits) do
   for _ = 1, #e.at do

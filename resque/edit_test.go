@@ -100,6 +100,20 @@ func TestEdit(t *testing.T) {
 			map[string]any{"failed": redistest.List{"a", "1", "2", "3", "A", "5", "6", "8", "a"}},
 		},
 		{
+			"of twins the last one before, else the first one behind",
+			map[string]any{"failed": redistest.List{"a", "b", "a", "3", "b", "a", "b", "a"}},
+			[]resque.Edit{{Key: "failed", Raw: []byte("a"), Near: 3, Replace: []byte("A")}, {Key: "failed", Raw: []byte("b"), Near: 0, Replace: []byte("B")}},
+			[]int64{1, 1},
+			map[string]any{"failed": redistest.List{"a", "B", "A", "3", "b", "a", "b", "a"}},
+		},
+		{
+			"more twins than there are",
+			map[string]any{"failed": redistest.List{"x", "a", "x", "a"}},
+			[]resque.Edit{{Key: "failed", Raw: []byte("a"), Near: 9}, {Key: "failed", Raw: []byte("a"), Near: 0}, {Key: "failed", Raw: []byte("a"), Near: 1}, {Key: "failed", Raw: []byte("gone"), Near: 2}},
+			[]int64{1, 0, 1, 0},
+			map[string]any{"failed": redistest.List{"x", "x"}},
+		},
+		{
 			"the last delayed job goes with its time",
 			map[string]any{
 				"delayed:9": redistest.List{item}, "timestamps:" + item: redistest.Set{"delayed:9"},
