@@ -165,16 +165,16 @@ func (b *bench) expect(list string, want ...string) {
 }
 
 // eventually looks until ok answers true.
-func (b *bench) eventually(what string, within time.Duration, ok func() bool) {
+func (b *bench) eventually(what string, ok func() bool) {
 	b.t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(within)
+	deadline := time.After(peerLife)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			b.t.Fatalf("after %v: still not %s", within, what)
+			b.t.Fatalf("after %v: still not %s", peerLife, what)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestMix(t *testing.T) {
 	ticker.do("Resque::Scheduler.poll_sleep_amount = 0.2")
 	ticker.tell("Resque::Scheduler.run")
 	lock := s.Namespace() + ":resque_scheduler_master_lock"
-	b.eventually("Ruby's scheduler the master", time.Minute, func() bool { return s.Dump()[lock] != nil })
+	b.eventually("Ruby's scheduler the master", func() bool { return s.Dump()[lock] != nil })
 
 	b.enqueueMix(rubies[0])
 	for _, p := range rubies {
@@ -79,7 +79,7 @@ func TestMix(t *testing.T) {
 		return name == "failed" || name == "runs" || name == "gate" || name == "workers" || name == "workers:heartbeat" ||
 			name == lock || strings.HasPrefix(name, "worker:") && strings.HasSuffix(name, ":started")
 	}
-	b.eventually("done with all", peerLife, func() bool {
+	b.eventually("done with all", func() bool {
 		for name := range b.left() {
 			if !quiet(name) {
 				return false

@@ -2,7 +2,6 @@ package live_test
 
 import (
 	"testing"
-	"time"
 
 	"example.com/understudy/internal/redistest"
 )
@@ -50,10 +49,10 @@ func TestRubyEndsPause(t *testing.T) {
 	p.do("Resque.redis.set('pause-all-workers', 'true')\nResque.enqueue(Once, 1)")
 	w := b.newWorker(nil)
 	b.run(w)
-	b.eventually("registered", time.Minute, func() bool {
+	b.eventually("registered", func() bool {
 		ids, _ := s.Dump()["workers"].(redistest.Set)
 		return len(ids) == 1
 	})
 	p.do("Resque.redis.del('pause-all-workers')")
-	b.eventually("done", time.Minute, func() bool { return s.Dump()["stat:processed"] == "1" })
+	b.eventually("done", func() bool { return s.Dump()["stat:processed"] == "1" })
 }

@@ -103,7 +103,7 @@ func TestRubyPrunesOnlyItsOwn(t *testing.T) {
 				t.Errorf("workers are %v", got)
 			}
 			slow.letGo()
-			b.eventually("done", peerLife, func() bool { return s.Dump()["stat:processed"] == "1" })
+			b.eventually("done", func() bool { return s.Dump()["stat:processed"] == "1" })
 			stop()
 		})
 	}

@@ -78,7 +78,7 @@ func (b *bench) hold(failures resque.FailureBackend) (ids []string) {
 		}
 	}
 	slow.await(b.t, begun)
-	b.eventually("every element in hand, as Ruby can read it", time.Minute, func() bool {
+	b.eventually("every element in hand, as Ruby can read it", func() bool {
 		return len(b.hands()) == len(elements)
 	})
 	ids, _ = s.Dump()["workers"].(redistest.Set)

@@ -54,43 +54,42 @@ func (b *bench) fill(inner resque.FailureBackend) {
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	type page struct{ path, shows string }
-	for _, adapter := range adapters() {
-		for _, c := range []struct {
-			backend string
-			inner   resque.FailureBackend
-			pages   []page
-		}{
-			{"Redis", failure.List{}, []page{{"/failed", errGo.Error()}, {"/failed/failed", "uninitialized constant NoSuchJob"}}},
-			{"RedisMultiQueue", failure.ListPerQueue{}, []page{{"/failed", "jobs_failed"}, {"/failed/jobs_failed", errGo.Error()}}},
-		} {
-			t.Run(c.backend+" "+adapter, func(t *testing.T) {
-				t.Parallel()
-				s := start(t)
-				b := newBench(t, s)
-				b.fill(c.inner)
-				b.hold(refusing{})
-				p := startPeerWith(t, s, adapter, "jobs.rb", "web.rb")
-				p.do("Resque::Failure.backend = Resque::Failure::" + c.backend + "\nnil")
+	oj := adapters()[len(adapters())-1]
+	for _, c := range []struct {
+		backend, adapter string
+		inner            resque.FailureBackend
+		pages            []page
+	}{
+		{"Redis", "json_gem", failure.List{}, []page{{"/failed", errGo.Error()}, {"/failed/failed", "uninitialized constant NoSuchJob"}}},
+		{"RedisMultiQueue", oj, failure.ListPerQueue{}, []page{{"/failed", "jobs_failed"}, {"/failed/jobs_failed", errGo.Error()}}},
+	} {
+		t.Run(c.backend+" "+c.adapter, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			b := newBench(t, s)
+			b.fill(c.inner)
+			b.hold(refusing{})
+			p := startPeerWith(t, s, c.adapter, "jobs.rb", "web.rb")
+			p.do("Resque::Failure.backend = Resque::Failure::" + c.backend + "\nnil")
 
-				troubles, _ := p.do("VISITOR = Visitor.new\nVISITOR.visit_all").(map[string]any)
-				for path, trouble := range exceptRubys(p, c.backend, troubles) {
-					t.Errorf("%s: %v", path, trouble)
-				}
-				if visited, _ := p.do("VISITOR.bodies.size").(int); visited < 150 {
-					t.Errorf("only %d pages were visited", visited)
-				}
+			troubles, _ := p.do("VISITOR = Visitor.new\nVISITOR.visit_all").(map[string]any)
+			for path, trouble := range exceptRubys(p, c.backend, troubles) {
+				t.Errorf("%s: %v", path, trouble)
+			}
+			if visited, _ := p.do("VISITOR.bodies.size").(int); visited < 150 {
+				t.Errorf("only %d pages were visited", visited)
+			}
 
-				retryPage := fmt.Sprint("/retry/", p.do("Resque.scheduled_at(Later, 8).first"))
-				for _, page := range append(c.pages, page{"/working", "Slow"}, page{"/workers", ".go"},
-					page{"/queues/jobs", "waits"}, page{"/stats.txt", "queues.jobs=1"}, page{"/delayed", "Later"},
-					page{retryPage, errGo.Error()}) {
-					body, _ := p.do("VISITOR.bodies[%s]", page.path).(string)
-					if !strings.Contains(html.UnescapeString(body), page.shows) {
-						t.Errorf("%s doesn't show %q:\n%s", page.path, page.shows, body)
-					}
+			retryPage := fmt.Sprint("/retry/", p.do("Resque.scheduled_at(Later, 8).first"))
+			for _, page := range append(c.pages, page{"/working", "Slow"}, page{"/workers", ".go"},
+				page{"/queues/jobs", "waits"}, page{"/stats.txt", "queues.jobs=1"}, page{"/delayed", "Later"},
+				page{retryPage, errGo.Error()}) {
+				body, _ := p.do("VISITOR.bodies[%s]", page.path).(string)
+				if !strings.Contains(html.UnescapeString(body), page.shows) {
+					t.Errorf("%s doesn't show %q:\n%s", page.path, page.shows, body)
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
