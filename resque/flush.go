@@ -118,7 +118,7 @@ func (d *dispatcher) addRenewal(f *flush, now time.Time) {
 	}
 	d.beaten = now
 	d.backgroundPrune()
-	for _, call := range d.beatCalls(d.serverNow(now)) {
+	for _, call := range d.beatCalls(beatText(d.serverNow(now))) {
 		f.add(call, func(reply any) error {
 			if n := number(reply); n > 0 {
 				d.log.Warn("entered workers again that had been removed from the registry", "workers", n)

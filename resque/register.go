@@ -124,7 +124,7 @@ func (d *dispatcher) register(ctx context.Context) error {
 			d.keys.Of(keyEpoch), d.keys.Of(runsKey(d.process)), d.keys.Of(keyProcesses),
 			d.keys.Of(keyWorkers), d.keys.Of(keyHeartbeats),
 		}
-		args := []any{d.epoch, d.process, d.cfg.Lease.Milliseconds(), d.started, ruby.ISO8601(now.UTC())}
+		args := []any{d.epoch, d.process, d.cfg.Lease.Milliseconds(), d.started, beatText(now)}
 		for _, id := range ids {
 			keys = append(keys, d.keys.Of(startedKey(id)))
 			args = append(args, id)
@@ -177,12 +177,47 @@ func (d *dispatcher) renewCall() Call {
 	}
 }
 
+// heartbeat writes the heartbeats of all slots at the caller's wish.
+func (d *dispatcher) heartbeat(ctx context.Context, at time.Time) error {
+	if !d.fetching || d.hasEnded() {
+		return errors.New("resque: Heartbeat needs a worker that was started and not stopped")
+	}
+	beat := ruby.ISO8601(at)
+	switch {
+	case at.IsZero():
+		now, err := Values(d.client.Do(ctx, "TIME"))
+		if err == nil && len(now) != 2 {
+			err = protocolError("TIME", now)
+		}
+		if err != nil {
+			return fmt.Errorf("resque: heartbeat: %w", err)
+		}
+		beat = beatText(time.Unix(number(now[0]), 0))
+	case at.Location() == time.UTC:
+		beat = ruby.ISO8601UTC(at)
+	}
+	replies, err := d.client.Pipeline(ctx, d.beatCalls(beat)...)
+	faults := []error{err}
+	for _, reply := range replies {
+		refused, _ := reply.(error)
+		faults = append(faults, refused)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("resque: heartbeat: %w", err)
+	}
+	return nil
+}
+
+// beatText is a heartbeat by the server's clock, as Ruby writes it where the zone
+// is UTC.
+func beatText(server time.Time) string { return ruby.ISO8601(server.UTC()) }
+
 // beatCalls are the calls that write the heartbeats of all slots.
-func (d *dispatcher) beatCalls(now time.Time) []Call {
+func (d *dispatcher) beatCalls(beat string) []Call {
 	var calls []Call
 	for ids := range d.idChunks() {
 		keys := []string{d.keys.Of(runsKey(d.process)), d.keys.Of(keyWorkers), d.keys.Of(keyHeartbeats)}
-		args := []any{ruby.ISO8601(now.UTC()), d.started}
+		args := []any{beat, d.started}
 		for _, id := range ids {
 			keys = append(keys, d.keys.Of(startedKey(id)))
 			args = append(args, id)

@@ -59,6 +59,54 @@ func TestRegistration(t *testing.T) {
 	})
 }
 
+// A heartbeat at the caller's wish has Ruby's form for the time's location, and
+// is no business of a worker that isn't registered.
+func TestHeartbeat(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1767323045, 0)
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		b := newBench(t, s)
+		w := b.worker(func(c *resque.WorkerConfig) { c.WorkerID, c.Concurrency = nil, 3 },
+			map[string]resque.Handler{"Good": resque.HandlerFunc(good)})
+		if err := w.Heartbeat(t.Context(), at); err == nil || s.Get("workers:heartbeat") != nil {
+			t.Errorf("before Start: %v, %v", err, s.Get("workers:heartbeat"))
+		}
+		if err := w.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for text, at := range map[string]time.Time{
+			"2026-01-02T03:04:05Z":      at.UTC(),
+			"2026-01-02T03:04:05+00:00": at.In(time.FixedZone("UTC", 0)),
+			"2026-01-02T05:04:05+02:00": at.In(time.FixedZone("", 7200)),
+		} {
+			if err := w.Heartbeat(t.Context(), at); err != nil {
+				t.Error(err)
+			}
+			beats, _ := s.Get("workers:heartbeat").(redistest.Hash)
+			for id, beat := range beats {
+				if beat != text || len(beats) != 3 {
+					t.Errorf("%s: %q, want %q; %d of them", id, beat, text, len(beats))
+				}
+			}
+		}
+		if err := w.Heartbeat(t.Context(), time.Time{}); err != nil {
+			t.Error(err)
+		}
+		beats, _ := s.Get("workers:heartbeat").(redistest.Hash)
+		for id, text := range beats {
+			if beat, err := time.Parse("2006-01-02T15:04:05+00:00", text); err != nil || time.Since(beat).Abs() > time.Minute {
+				t.Errorf("%s: heartbeat %q: %v", id, text, err)
+			}
+		}
+		if err := w.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := w.Heartbeat(t.Context(), at); err == nil {
+			t.Error("a worker that has stopped sends heartbeats")
+		}
+	})
+}
+
 // fast renews and beats in a moment.
 func fast(c *resque.WorkerConfig) {
 	own(c)

@@ -10,14 +10,15 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Worker performs jobs. To Ruby each of its slots is a worker of its own.
 //
 // Run is the whole life of a worker; Start, Step and Stop are what it is made
 // of, for those who want to hold the reins. Handle, Pause, Resume and Drain may
-// be called at any time from any goroutine; of Start, Step and Stop only one
-// may run at a time, and Start and Step not beside Run.
+// be called at any time from any goroutine; of Start, Step, Heartbeat and Stop
+// only one may run at a time, and only Stop beside Run.
 type Worker struct {
 	client *Client
 	cfg    WorkerConfig
@@ -179,6 +180,15 @@ func (w *Worker) Start(ctx context.Context) error {
 // whether there was one. After an error the next Step goes on where it stopped.
 func (w *Worker) Step(ctx context.Context) (worked bool, err error) {
 	return w.dispatcher.step(ctx)
+}
+
+// Heartbeat says in Ruby's registry that the worker's slots were alive at a time
+// (Ruby: Worker#heartbeat!). Zero: now, by the Redis server's clock. The text is
+// Ruby's iso8601: it ends in Z for time.UTC, in the offset for every other
+// location. Run sends heartbeats by itself; as Start and Step, Heartbeat is for
+// those who hold the reins.
+func (w *Worker) Heartbeat(ctx context.Context, at time.Time) error {
+	return w.dispatcher.heartbeat(ctx, at)
 }
 
 // Stop waits for running jobs (ShutdownTimeout), cancels those left
