@@ -16,7 +16,7 @@ import (
 //
 // It answers {length, index of the first text, texts, digests}, both in the
 // order of their reading; or {"wrongtype"} for what is no list. A negative index
-// counts from the end; with the step -1, an index behind the end is the last
+// counts from the end, and what lies before the list counts as read; with the step -1, an index behind the end is the last
 // one. The first text and the first digest are there whatever their bytes. The
 // elements are taken eight at a time, so that a few large ones never make a
 // large whole.
@@ -34,6 +34,7 @@ end
 local function read(at, show)
   local index, step, count, room = first(at), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   local out = {}
+  if step > 0 then count = count + math.min(length + tonumber(ARGV[at]), 0) end
   while count > 0 and index >= 0 and index < length do
     local n = math.min(count, 8)
     local chunk
@@ -102,7 +103,7 @@ func wrongType(list string) error {
 
 // All answers up to count records from start on, oldest first (Ruby:
 // Resque::Failure.all); "" is the list failed. A negative start counts from the
-// end. It answers fewer where they take more than 4 MB together, one at least:
+// end, and what would stand before the list is none of the records. It answers fewer where they take more than 4 MB together, one at least:
 // go on behind the last one's Index. Blank and broken ones are among them.
 func (s *Store) All(ctx context.Context, list string, start, count int64) ([]Record, error) {
 	if list == "" {

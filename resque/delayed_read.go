@@ -23,10 +23,19 @@ type DelayedJob struct {
 }
 
 // DelayedTimes answers up to count times for which jobs wait, the earliest
-// first, from the one with index start on (resque-scheduler: delayed_queue_peek).
+// first, from the one with index start on (resque-scheduler: delayed_queue_peek);
+// a negative start counts from the end, and takes all of them to be looked at.
 // A time whose last job was removed doesn't count, here and below, though Ruby
 // leaves it in the schedule for a while.
 func (c *Client) DelayedTimes(ctx context.Context, start, count int64) ([]time.Time, error) {
+	if start < 0 {
+		n, err := c.DelayedTimesCount(ctx)
+		if err != nil {
+			return nil, err
+		}
+		start += n
+		count += min(start, 0) // what would stand before the first is none
+	}
 	var times []time.Time
 	skip := max(0, start)
 	err := c.eachTime(ctx, func(t delayedTime) bool {

@@ -80,7 +80,10 @@ func TestDelayedRead(t *testing.T) {
 			{1, 2, []int64{300, 400}},
 			{4, 1, []int64{}},
 			{0, 0, []int64{}},
-			{-3, 1, []int64{100}},
+			{-3, 1, []int64{300}},
+			{-2, 5, []int64{400, 500}},
+			{-6, 3, []int64{100}},
+			{-9, 1, []int64{}},
 		} {
 			if times, err := c.DelayedTimes(ctx, test.start, test.count); err != nil || !cmp.Equal(seconds(times), test.want) {
 				t.Errorf("times from %d, %d of them: %v, %v", test.start, test.count, times, err)
