@@ -11,7 +11,7 @@ import (
 
 // difference is one thing that isn't as Ruby left it.
 type difference struct {
-	// Field is what differs: a key, or "trace", "during", "error", "now".
+	// Field is what differs: a key, or one of the fields below.
 	Field string
 	// Detail shows the two sides: - is Ruby, + is ours.
 	Detail string
@@ -26,6 +26,8 @@ const (
 	fieldDuring     = "during"
 	fieldError      = "error"
 	fieldDefinition = "definition_error"
+	fieldResult     = "result"
+	fieldLock       = "lock"
 )
 
 // ttlSlack is what a recorded time to live may be off, for rounding.
@@ -48,7 +50,7 @@ func compareStates(want, got state, elapsed time.Duration) []difference {
 			differences = append(differences, difference{Field: key, Detail: "should not be there: " + describe(g)})
 		default:
 			if diff := cmp.Diff(plain(w), plain(g)); diff != "" {
-				differences = append(differences, difference{Field: key, Detail: "(-Ruby +ours)\n" + diff})
+				differences = append(differences, difference{Field: key, Detail: "(-Ruby +ours)\n" + diff, Got: plain(g)})
 			}
 			if !sameTTL(w.TTL, g.TTL, elapsed) {
 				differences = append(differences, difference{Field: key, Detail: fmt.Sprintf("time to live: Ruby %s, ours %s", seconds(w.TTL), seconds(g.TTL))})

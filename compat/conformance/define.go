@@ -29,6 +29,11 @@ func backendOf(name string) (resque.FailureBackend, error) {
 	}
 }
 
+// perQueue says that a backend keeps its failures in lists by queue.
+func perQueue(name string) bool {
+	return name == "redis_multi_queue" || name == "suppression_over_multi_queue"
+}
+
 // inspectForm is that of the Ruby of this version.
 func inspectForm(version string) ruby.InspectForm {
 	major, rest, _ := strings.Cut(version, ".")

@@ -10,6 +10,7 @@
 //
 // recording.go and job.go are the forms of the recordings, strict.go the reading
 // that ignores nothing, suite.go what is in a folder, replay.go a scenario,
-// texts.go keys and JSON texts, state.go, inspect.go and compare.go whole states
-// of Redis, and deviations.go the one table of what is meant to differ.
+// texts.go keys and JSON texts, api*.go single calls (api_calls.go says which Go
+// call is which of Ruby's), state.go, inspect.go and compare.go whole states of
+// Redis, and deviations.go the one table of what is meant to differ.
 package conformance

@@ -18,14 +18,14 @@ import (
 // Finding is one thing that isn't as Ruby left it.
 type Finding struct {
 	File string
-	// Case is a scenario's name, or a row.
+	// Case is the name of a scenario or a group, or a row.
 	Case string
 	// Step counts from 1; 0 is the state at the start, or a row.
 	Step int
 	// Do is what the step does.
 	Do string
 	// Field is what differs: a key in Redis, "trace", "during", "error", "now",
-	// "definition_error", or a field of a row.
+	// "definition_error", "result", "lock", or a field of a row.
 	Field string
 	// Detail shows both sides.
 	Detail string

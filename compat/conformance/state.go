@@ -122,7 +122,7 @@ func (s state) after(changed state, gone []string) (state, error) {
 	return next, nil
 }
 
-// The keys that are not compared.
+// The keys that are not compared, heartbeats in scenarios only.
 const (
 	recordedPrefix = "resque:"
 	ownPrefix      = recordedPrefix + "understudy:"
@@ -131,14 +131,14 @@ const (
 )
 
 func ignored(key string) bool {
-	return strings.HasPrefix(key, ownPrefix) || key == heartbeatsKey || strings.HasSuffix(key, lockSuffix)
+	return strings.HasPrefix(key, ownPrefix) || strings.HasSuffix(key, lockSuffix)
 }
 
-// compared drops the keys that recordings leave out.
+// compared drops the keys that scenarios leave out.
 func (s state) compared() state {
 	next := state{}
 	for key, e := range s {
-		if !ignored(key) {
+		if !ignored(key) && key != heartbeatsKey {
 			next[key] = e
 		}
 	}

@@ -34,7 +34,7 @@ type shaped interface {
 
 var _ = []shaped{
 	(*step)(nil), (*outcome)(nil), (*event)(nil), (*entry)(nil),
-	(*job)(nil), (*plugin)(nil), (*listedError)(nil), (*retryArgs)(nil), (*identifier)(nil),
+	(*job)(nil), (*plugin)(nil), (*listedError)(nil), (*retryArgs)(nil), (*identifier)(nil), (*raises)(nil),
 }
 
 func checkShape(data []byte, t reflect.Type, path string) error {

@@ -25,18 +25,23 @@ type file struct {
 	cases []*testCase
 }
 
-// redis says that the file's cases need a server: they are scenarios, not rows.
+// redis says that the file's cases need a server: they have steps and are no
+// rows.
 func (f *file) redis() bool {
-	_, ok := f.cases[0].row.(*scenario)
-	return ok
+	switch f.cases[0].row.(type) {
+	case *scenario, *group:
+		return true
+	default:
+		return false
+	}
 }
 
-// testCase is one scenario, or one row of a table.
+// testCase is one scenario, one group of calls, or one row of a table.
 type testCase struct {
 	name string
 	run  func(ctx context.Context, url, namespace string) (steps int, findings []Finding, err error)
-	// row is what the case was made from: a *scenario, a keyRow, a textRow, a
-	// malformedRow.
+	// row is what the case was made from: a *scenario, a *group, a keyRow, a
+	// textRow, a malformedRow.
 	row any
 }
 
@@ -54,7 +59,7 @@ func kinds() []kind {
 		{"keys*.json", openKeys},
 		{"json*.json", openTexts},
 		{"api-schedules*.json", nil},
-		{"api*.json", nil},
+		{"api*.json", openAPI},
 		{"cron*.json", nil},
 		{"activejob*.json", nil},
 	}
@@ -202,7 +207,7 @@ func (f *file) test(t *testing.T) {
 		t.Logf("%s: compared %d rows", f.name, len(f.cases))
 		return
 	}
-	var onMini, onReal tally
+	onMini, onReal := tally{what: f.what()}, tally{what: f.what()}
 	for _, c := range f.cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -223,16 +228,27 @@ func (f *file) test(t *testing.T) {
 	})
 }
 
+// what are the file's cases.
+func (f *file) what() string {
+	if _, ok := f.cases[0].row.(*group); ok {
+		return "groups"
+	}
+	return "scenarios"
+}
+
 // tally counts what was compared.
-type tally struct{ scenarios, steps atomic.Int64 }
+type tally struct {
+	what         string
+	cases, steps atomic.Int64
+}
 
 func (n *tally) add(steps int) {
-	n.scenarios.Add(1)
+	n.cases.Add(1)
 	n.steps.Add(int64(steps))
 }
 
 func (n *tally) String() string {
-	return fmt.Sprintf("%d scenarios with %d steps", n.scenarios.Load(), n.steps.Load())
+	return fmt.Sprintf("%d %s with %d steps", n.cases.Load(), n.what, n.steps.Load())
 }
 
 // Compare replays the recordings one after the other on one server, each
