@@ -69,8 +69,7 @@ func (w *walk) settle(window []Record, length int64, recent int) (found walk, pl
 			found.aligned++
 		}
 	}
-	_, sure := found.anchors()
-	return found, whole || s.pinned && sure && (w.step > 0 || s.ended)
+	return found, whole || s.pinned && (w.step > 0 || s.ended)
 }
 
 // survivors are those of the passed elements that are in a window of the list.

@@ -144,7 +144,9 @@ func TestRequeueAllWhileOthersChangeTheList(t *testing.T) {
 		pushed string
 	}{
 		{
-			"nothing stands where it stood", []string{rec("q", "0"), rec("q", "1"), rec("q", "2"), rec("q", "3")}, 1,
+			"nothing stands where it stood",
+			[]string{rec("q", "0"), rec("q", "1"), rec("q", "2"), rec("q", "3")},
+			1,
 			func(s *redistest.Server, key string) {
 				s.Do("LPOP", key)
 				s.Do("LPOP", key)
@@ -153,11 +155,15 @@ func TestRequeueAllWhileOthersChangeTheList(t *testing.T) {
 		},
 		{"requeued in this very second, both", []string{old("0"), old("0")}, 1, remove(), "0 0"},
 		{
-			"the twin of one that was requeued and removed", []string{rec("q", "2"), rec("q", "1"), rec("q", "1"), rec("q", "0")}, 2,
+			"the twin of one that was requeued and removed",
+			[]string{rec("q", "2"), rec("q", "1"), rec("q", "1"), rec("q", "0")},
+			2,
 			func(s *redistest.Server, key string) { s.Do("LREM", key, 1, old("1")) }, "0 1 1 2",
 		},
 		{
-			"others fail after each step", []string{rec("q", "2"), rec("q", "1"), rec("q", "0")}, 1,
+			"others fail after each step",
+			[]string{rec("q", "2"), rec("q", "1"), rec("q", "0")},
+			1,
 			func(s *redistest.Server, key string) { s.Do("RPUSH", key, rec("q", "9")) }, "0 1 2",
 		},
 	}

@@ -170,7 +170,7 @@ func TestH6IncompleteForeignRecordsAreSteppedOver(t *testing.T) {
 		store.SetBatch(3, 1<<20)
 		s.Seed(map[string]any{"failed": list})
 		result, err := store.RequeueAll(t.Context(), nil)
-		if err != nil || !errors.Is(result.Reason, failure.ErrUnreadable) {
+		if err != nil || !errors.Is(result.Reason, failure.ErrUnreadable) || !strings.Contains(result.Reason.Error(), "blank") {
 			t.Errorf("%+v, %v", result, err)
 		}
 		result.Reason = nil

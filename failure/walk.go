@@ -98,8 +98,7 @@ func (w *walk) done() bool {
 // of what was passed last, from the place backwards.
 func (w *walk) spans() (texts, anchors span) {
 	texts = span{first: w.at, step: w.step, count: int64(w.store.batch.records), bytes: w.store.batch.bytes}
-	count, _ := w.anchors()
-	anchors = span{first: w.at - 1, step: -w.step, count: int64(count), bytes: anchorBytes}
+	anchors = span{first: w.at - 1, step: -w.step, count: w.anchors(), bytes: anchorBytes}
 	switch {
 	case w.step < 0:
 		texts.first, anchors.first = w.at-1, w.at
@@ -117,29 +116,29 @@ const (
 
 // anchors is how many of the passed elements have to stand where they were for
 // the place to be right. The last one would do, were there no elements with the
-// same text: so it is a few more, and as many as lead to one whose text was
-// passed once; sure says that there are.
-func (w *walk) anchors() (n int, sure bool) {
+// same text: so it is as many as lead to one whose text was passed once, and a
+// few more.
+func (w *walk) anchors() int64 {
 	recent := w.passed[max(0, len(w.passed)-maxAnchors):]
 	times := make(map[uint64]int, len(recent))
 	for _, m := range recent {
 		times[m.raw]++
 	}
 	most := min(w.aligned, len(recent))
-	for n := 1; n <= most; n++ {
-		if m := recent[len(recent)-n]; times[m.raw] == 1 && !m.blank && n <= most-minAnchors {
-			return n + minAnchors, true
+	for n := 1; n <= most-minAnchors; n++ {
+		if m := recent[len(recent)-n]; times[m.raw] == 1 && !m.blank {
+			return int64(n) + minAnchors
 		}
 	}
-	return most, most == maxAnchors
+	return int64(most)
 }
 
 // inPlace says whether the digests, read from the place backwards, are those of
 // what was passed. They may be fewer than asked for, as many as their bytes
 // allow, but not for want of elements.
 func (w *walk) inPlace(p piece) bool {
-	want, _ := w.anchors()
-	if w.step < 0 && p.length-w.at < int64(want) || want > 0 && len(p.digests) == 0 {
+	want := w.anchors()
+	if w.step < 0 && p.length-w.at < want || want > 0 && len(p.digests) == 0 {
 		return false
 	}
 	for i, text := range p.digests {

@@ -26,8 +26,9 @@ type others struct {
 func begin(tb testing.TB, s *redistest.Server, list string, random *rand.Rand) *others {
 	tb.Helper()
 	o := &others{tb: tb, server: s, list: list, random: random, there: map[string]int{}, removed: map[string]int{}}
-	variety := 1 + random.IntN(60)
-	for range random.IntN(40) {
+	size := 40 << (2 * random.IntN(2))
+	variety := 1 + random.IntN(size)
+	for range random.IntN(size) {
 		if random.IntN(10) == 0 {
 			s.Do("RPUSH", s.Key(list), []string{"", `{"cut`}[random.IntN(2)])
 		}
@@ -46,7 +47,7 @@ func (o *others) meddle() {
 		if len(elements) == 0 {
 			return
 		}
-		at := o.random.IntN(len(elements))
+		at := o.random.IntN(1 + o.random.IntN(len(elements))) // rather in front
 		element := elements[at]
 		switch o.random.IntN(5) {
 		case 0:
@@ -111,7 +112,7 @@ func chance(t *testing.T, times int, test func(t *testing.T, s *redistest.Server
 				s.Seed(map[string]any{"failed_queues": redistest.Set{list}})
 			}
 			store := newStore(t, s, perQueue)
-			store.SetBatch(1+random.IntN(8), 1<<20)
+			store.SetBatch(1+random.IntN(8<<random.IntN(4)), 1<<20)
 			test(t, s, store, begin(t, s, list, random), list)
 		})
 	}

@@ -107,6 +107,13 @@ func TestEdit(t *testing.T) {
 			map[string]any{"failed": redistest.List{"a", "B", "A", "3", "b", "a", "b", "a"}},
 		},
 		{
+			"the first one behind",
+			map[string]any{"failed": redistest.List{"x", "b", "y", "b"}},
+			[]resque.Edit{{Key: "failed", Raw: []byte("b"), Replace: []byte("B")}},
+			[]int64{1},
+			map[string]any{"failed": redistest.List{"x", "B", "y", "b"}},
+		},
+		{
 			"more twins than there are",
 			map[string]any{"failed": redistest.List{"x", "a", "x", "a"}},
 			[]resque.Edit{{Key: "failed", Raw: []byte("a"), Near: 9}, {Key: "failed", Raw: []byte("a"), Near: 0}, {Key: "failed", Raw: []byte("a"), Near: 1}, {Key: "failed", Raw: []byte("gone"), Near: 2}},
