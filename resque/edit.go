@@ -49,7 +49,9 @@ type Edit struct {
 // need be. All are found before anything is written, what follows is written
 // before they go, and those to be removed are marked first, so that one pass takes
 // all of them out and no index moves meanwhile. Where memory is too short for
-// marks, they are removed one by one: making room must work then.
+// marks, they are removed one by one: making room must work then. Whether delayed
+// jobs have twins that keep their notes is seen in one pass, too, where they are
+// many.
 const editLua = `
 local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset'}
 local mark = ARGV[1]
@@ -157,14 +159,33 @@ for _, e in ipairs(edits) do
   end
 end
 for list, count in pairs(marked) do redis.call('LREM', list, count, mark) end
-local answer = {'ok'}
+local answer, noted, count = {'ok'}, {}, {}
 for i, e in ipairs(edits) do
   if e.late then redis.call('LREM', e.list, e.late, e.raw) end
   if e.member ~= '' then
-    if not redis.call('LPOS', e.list, e.raw) then redis.call('SREM', e.stamps, 'delayed:' .. e.member) end
-    if redis.call('EXISTS', e.list) == 0 then redis.call('ZREM', e.schedule, e.member) end
+    noted[e.list], count[e.list] = noted[e.list] or {}, (count[e.list] or 0) + 1
+    noted[e.list][e.raw] = 'gone'
   end
   answer[i + 1] = #e.at
+end
+for list, texts in pairs(noted) do
+  if count[list] <= 16 then
+    for raw in pairs(texts) do
+      if redis.call('LPOS', list, raw) then texts[raw] = 'there' end
+    end
+  else
+    for first = 0, redis.call('LLEN', list) - 1, 256 do
+      for _, raw in ipairs(redis.call('LRANGE', list, first, first + 255)) do
+        if texts[raw] then texts[raw] = 'there' end
+      end
+    end
+  end
+end
+for _, e in ipairs(edits) do
+  if e.member ~= '' then
+    if noted[e.list][e.raw] == 'gone' then redis.call('SREM', e.stamps, 'delayed:' .. e.member) end
+    if redis.call('EXISTS', e.list) == 0 then redis.call('ZREM', e.schedule, e.member) end
+  end
 end
 return answer
 `
