@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -18,11 +17,8 @@ func (c *Client) RemoveDelayed(ctx context.Context, queue, class string, args ..
 	if err != nil {
 		return 0, err
 	}
-	keys, err := c.listsOf(ctx, encodeJob(class, text, queue))
-	if err != nil {
-		return 0, err
-	}
-	return c.editAll(ctx, editsAt(keys, encodeJob(class, text, queue), nil), nil)
+	n, _, err := c.takeDelayed(ctx, encodeJob(class, text, queue), nil)
+	return n, err
 }
 
 // EnqueueDelayed puts the delayed jobs with exactly this queue, class and
@@ -35,14 +31,16 @@ func (c *Client) EnqueueDelayed(ctx context.Context, queue, class string, args .
 		return 0, err
 	}
 	job := NewJob{Queue: queue, Class: class, Args: args}
-	return c.moveDelayed(ctx, encodeJob(class, text, queue), job, false, PushWrites(queue, encodeJob(class, text, "")))
+	n, _, err := c.moveDelayed(ctx, encodeJob(class, text, queue), job, false, PushWrites(queue, encodeJob(class, text, "")))
+	return n, err
 }
 
 // DelayOrEnqueueAt makes the delayed jobs with exactly this queue, class and
 // arguments, at whatever time, wait for at instead; where there is none, one is
 // enqueued for then (resque-scheduler: delay_or_enqueue_at). A time that isn't
-// after now enqueues them at once. It answers how many jobs that were, and is
-// one step for each: none gets lost in between.
+// after now enqueues them at once. It answers how many jobs that were. Each job
+// is moved in one step: none gets lost in between. Several calls at one time
+// leave one job.
 func (c *Client) DelayOrEnqueueAt(ctx context.Context, at time.Time, queue, class string, args ...any) (int64, error) {
 	text, err := checkDelayed(queue, class, args)
 	if err != nil {
@@ -53,11 +51,24 @@ func (c *Client) DelayOrEnqueueAt(ctx context.Context, at time.Time, queue, clas
 	if err != nil {
 		return 0, err
 	}
-	n, err := c.moveDelayed(ctx, encodeJob(class, text, queue), job, waits, writes)
-	if n > 0 || err != nil {
-		return n, err
+	item := encodeJob(class, text, queue)
+	for range takeTries {
+		n, notes, err := c.moveDelayed(ctx, item, job, waits, writes)
+		if n > 0 || err != nil {
+			return n, err
+		}
+		// Only while nobody else has delayed or moved it meanwhile.
+		unchanged := Write{Command: commandHolds, Key: timestampsKey(item), Args: notes}
+		if err := c.writeJob(ctx, job, waits, append([]Write{unchanged}, writes...)); !errors.Is(err, errChanged) {
+			return one(err)
+		}
 	}
-	if err := c.writeJob(ctx, job, waits, writes); err != nil {
+	return one(c.writeJob(ctx, job, waits, writes))
+}
+
+// one is the answer of a call that wrote a job, or failed to.
+func one(err error) (int64, error) {
+	if err != nil {
 		return 0, err
 	}
 	return 1, nil
@@ -69,13 +80,42 @@ func (c *Client) DelayOrEnqueueIn(ctx context.Context, d time.Duration, queue, c
 	return c.DelayOrEnqueueAt(ctx, c.options.Clock.Now().Add(d), queue, class, args...)
 }
 
-// editsAt are edits of all elements with an item's text in these lists.
-func editsAt(keys []string, item []byte, then []Write) []Edit {
-	edits := make([]Edit, len(keys))
-	for i, key := range keys {
-		edits[i] = Edit{Key: key, Raw: item, All: true, Then: then}
+// takeTries is how often an item is looked for that others move from one time to
+// another.
+const takeTries = 10
+
+// takeDelayed takes an item out of all times, and carries out then for each. It
+// answers how many it was, and where the last look found the item noted.
+func (c *Client) takeDelayed(ctx context.Context, item []byte, then []Write) (n int64, notes []string, err error) {
+	for range takeTries {
+		if notes, err = c.notesOf(ctx, item); err != nil {
+			return 0, nil, err
+		}
+		lists := listsOf(notes, then)
+		edits := make([]Edit, len(lists))
+		for i, key := range lists {
+			edits[i] = Edit{Key: key, Raw: item, All: true, Then: then}
+		}
+		n, err = c.editAll(ctx, edits, nil)
+		if n > 0 || len(lists) == 0 || err != nil {
+			break
+		}
+		// Noted, and not there: somebody has moved it, or the notes, which are mended
+		// now, were wrong.
 	}
-	return edits
+	return n, notes, err
+}
+
+// listsOf are the lists among the notes of an item. The one that then pushes to
+// comes first, so that no later step meets there what an earlier one pushed.
+func listsOf(notes []string, then []Write) []string {
+	lists := slices.DeleteFunc(slices.Clone(notes), func(note string) bool { _, ok := secondOf(note); return !ok })
+	for _, w := range then {
+		if at := slices.Index(lists, w.Key); at > 0 {
+			lists[0], lists[at] = lists[at], lists[0]
+		}
+	}
+	return lists
 }
 
 // RemoveDelayedAt removes the jobs with exactly this queue, class and arguments
@@ -91,12 +131,16 @@ func (c *Client) RemoveDelayedAt(ctx context.Context, at time.Time, queue, class
 
 // RemoveDelayedFunc removes the delayed jobs that match says yes to, and answers
 // how many (resque-scheduler: remove_delayed_selection). match is called once for
-// each job, the earliest first, on the caller's goroutine. After an error removed
-// is how many are gone so far.
+// each job, the earliest first, on the caller's goroutine, also for what is no job
+// (Err); where a second has more than a thousand jobs and others take some of them
+// meanwhile, it is asked again about its first ones. Jobs are read and removed a
+// few thousand at a time. After an error, or a panic of match, which passes
+// through, some are gone and the others untouched; removed is how many after an
+// error.
 func (c *Client) RemoveDelayedFunc(ctx context.Context, match func(DelayedJob) bool) (removed int64, err error) {
 	return c.changeDelayed(ctx, func(job DelayedJob) (Edit, bool, error) {
 		return Edit{Key: job.key, Raw: job.item}, match(job), nil
-	}, func(DelayedJob) {})
+	}, nil)
 }
 
 // EnqueueDelayedFunc puts the delayed jobs that match says yes to into their
@@ -117,169 +161,5 @@ func (c *Client) EnqueueDelayedFunc(ctx context.Context, match func(DelayedJob) 
 			return Edit{}, false, err
 		}
 		return Edit{Key: job.key, Raw: job.item, Then: PushWrites(job.Queue, encodeJob(class, args, ""))}, true, nil
-	}, func(job DelayedJob) { c.afterDelayed(ctx, job) })
-}
-
-// delayedRoom is how many delayed jobs are read at once; those of one second are
-// read together all the same.
-const delayedRoom = 5000
-
-// maxProblems is how many errors about single jobs one call tells.
-const maxProblems = 20
-
-// changeDelayed walks through all delayed jobs and carries out the edits of
-// those that plan says yes to. Its errors are about one job and hold up none.
-// done is called for each job that was changed.
-func (c *Client) changeDelayed(
-	ctx context.Context, plan func(DelayedJob) (Edit, bool, error), done func(DelayedJob),
-) (changed int64, err error) {
-	var problems []error
-	change := func(times []delayedTime) error {
-		jobs, err := c.delayedJobs(ctx, times)
-		if err != nil {
-			return err
-		}
-		var edits []Edit
-		var planned []DelayedJob
-		near := map[string]int64{}
-		for _, job := range jobs {
-			edit, yes, err := plan(job)
-			if yes {
-				// What stands before it in its list and goes too is gone by then.
-				edit.Near = near[job.key]
-				edits, planned = append(edits, edit), append(planned, job)
-			} else {
-				near[job.key]++
-			}
-			if err != nil && len(problems) < maxProblems {
-				problems = append(problems, err)
-			}
-		}
-		var edited []int
-		n, err := c.editAll(ctx, edits, func(i int) { edited = append(edited, i) })
-		changed += n
-		for _, i := range edited {
-			done(planned[i])
-		}
-		return err
-	}
-	var times []delayedTime
-	var failed error
-	waiting := int64(0)
-	err = c.eachTime(ctx, func(t delayedTime) bool {
-		if waiting+t.jobs > delayedRoom && len(times) > 0 {
-			failed = change(times)
-			times, waiting = nil, 0
-		}
-		times, waiting = append(times, t), waiting+t.jobs
-		return failed == nil
-	})
-	if err == nil && failed == nil && len(times) > 0 {
-		failed = change(times)
-	}
-	return changed, errors.Join(append(problems, err, failed)...)
-}
-
-// delayedJobs reads all jobs that wait for these times.
-func (c *Client) delayedJobs(ctx context.Context, times []delayedTime) ([]DelayedJob, error) {
-	calls := make([]Call, len(times))
-	for i, t := range times {
-		calls[i] = Call{Command: "LRANGE", Keys: []string{c.keys.Of(t.key)}, Args: []any{0, -1}}
-	}
-	replies, err := c.Pipeline(ctx, calls...)
-	if err != nil {
-		return nil, err
-	}
-	var jobs []DelayedJob
-	for i, t := range times {
-		items, err := Values(replies[i], nil)
-		if err != nil && ErrorCode(err) != "WRONGTYPE" {
-			return nil, fmt.Errorf("resque: reading the delayed jobs of %d: %w", t.at.Unix(), err)
-		}
-		for _, item := range items {
-			jobs = append(jobs, DelayedJob{Entry: delayedEntry(blob(item)), At: t.at, key: t.key, item: blob(item)})
-		}
-	}
-	return jobs, nil
-}
-
-// resetLua drops a time of the schedule with its jobs.
-//
-//	KEYS 1 delayed:<second>, 2 delayed_queue_schedule, then timestamps:<item> of
-//	     each different item
-//	ARGV 1 number of items that were seen there, 2 member of the schedule
-//
-// It answers "ok", or "changed" when the list isn't of that length any more; then
-// nothing was written.
-const resetLua = `
-local kind = redis.call('TYPE', KEYS[1])
-kind = kind.ok or kind
-if kind ~= 'none' and kind ~= 'list' then return 'ok' end
-if redis.call('LLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 'changed' end
-redis.call('ZREM', KEYS[2], ARGV[2])
-redis.call('DEL', KEYS[1])
-for i = 3, #KEYS do redis.call('DEL', KEYS[i]) end
-return 'ok'
-`
-
-// ResetDelayed removes all delayed jobs (resque-scheduler: reset_delayed_queue),
-// time by time. A job that is delayed while it runs may stay.
-func (c *Client) ResetDelayed(ctx context.Context) error {
-	var failed error
-	err := c.eachTime(ctx, func(t delayedTime) bool {
-		failed = c.resetTime(ctx, t)
-		return failed == nil
-	})
-	if err = errors.Join(err, failed); err != nil {
-		return err
-	}
-	// What is left are times without jobs, and members that are no times.
-	return c.forgetEmptyTimes(ctx)
-}
-
-// resetTries bounds how often a time is tried to which jobs are added all the
-// while.
-const resetTries = 10
-
-func (c *Client) resetTime(ctx context.Context, t delayedTime) error {
-	for range resetTries {
-		jobs, err := c.delayedJobs(ctx, []delayedTime{t})
-		if err != nil {
-			return err
-		}
-		keys := []string{c.keys.Of(t.key), c.keys.Of(keyDelayedSchedule)}
-		seen := map[string]bool{}
-		for _, job := range jobs {
-			if !seen[string(job.item)] {
-				seen[string(job.item)] = true
-				keys = append(keys, c.keys.Of(timestampsKey(job.item)))
-			}
-		}
-		answer, err := String(c.Run(ctx, c.resetScript, keys, len(jobs), strconv.FormatInt(t.at.Unix(), 10)))
-		if err != nil || answer == "ok" {
-			return err
-		}
-	}
-	return fmt.Errorf("resque: jobs are delayed for %d faster than they can be removed", t.at.Unix())
-}
-
-// forgetEmptyTimes drops the members of the schedule that no jobs wait for.
-func (c *Client) forgetEmptyTimes(ctx context.Context) error {
-	schedule := c.keys.Of(keyDelayedSchedule)
-	members, err := Strings(c.Do(ctx, "ZRANGE", schedule, 0, -1))
-	if err != nil {
-		return err
-	}
-	for chunk := range slices.Chunk(members, pageSize) {
-		var calls []Call
-		for _, member := range chunk {
-			calls = append(calls, Call{
-				Script: c.resetScript, Keys: []string{c.keys.Of(delayedPrefix + member), schedule}, Args: []any{0, member},
-			})
-		}
-		if _, err := c.Pipeline(ctx, calls...); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, func(jobs []DelayedJob) error { c.afterDelayed(ctx, jobs); return nil })
 }

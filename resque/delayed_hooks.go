@@ -9,20 +9,20 @@ import (
 	"example.com/understudy/compat/ruby"
 )
 
-// moveDelayed takes an item out of all times, and carries out then for each.
-// Hooks are asked about each before anything is written; job is what they see,
+// moveDelayed is takeDelayed with hooks. They are asked about each before anything is written; job is what they see,
 // with the item's own time where it has none.
-func (c *Client) moveDelayed(ctx context.Context, item []byte, job NewJob, waits bool, then []Write) (int64, error) {
-	keys, err := c.listsOf(ctx, item)
-	if err != nil {
-		return 0, err
-	}
+func (c *Client) moveDelayed(
+	ctx context.Context, item []byte, job NewJob, waits bool, then []Write,
+) (moved int64, notes []string, err error) {
 	if !c.options.Hooks.enqueueing() {
-		return c.editAll(ctx, editsAt(keys, item, then), nil)
+		return c.takeDelayed(ctx, item, then)
 	}
-	edits, err := c.editsEach(ctx, keys, item, then)
+	if notes, err = c.notesOf(ctx, item); err != nil {
+		return 0, nil, err
+	}
+	edits, err := c.editsEach(ctx, listsOf(notes, then), item, then)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	jobs := make([]NewJob, len(edits))
 	for i, edit := range edits {
@@ -31,15 +31,15 @@ func (c *Client) moveDelayed(ctx context.Context, item []byte, job NewJob, waits
 			jobs[i].At, _ = secondOf(edit.Key) // listsOf answers no others
 		}
 		if err := c.options.Hooks.beforeEnqueue(ctx, jobs[i], waits); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	}
-	var moved []int
-	n, err := c.editAll(ctx, edits, func(i int) { moved = append(moved, i) })
-	for _, i := range moved {
+	var done []int
+	moved, err = c.editAll(ctx, edits, func(i int) { done = append(done, i) })
+	for _, i := range done {
 		c.options.Hooks.afterEnqueue(ctx, jobs[i], waits)
 	}
-	return n, err
+	return moved, notes, err
 }
 
 // editsEach are the same edits, one for each element that is there now.
@@ -77,9 +77,12 @@ func (c *Client) beforeDelayed(ctx context.Context, job DelayedJob) error {
 	return err
 }
 
-// afterDelayed tells the hooks of a delayed job that has been enqueued.
-func (c *Client) afterDelayed(ctx context.Context, job DelayedJob) {
-	if c.options.Hooks.enqueueing() {
+// afterDelayed tells the hooks of delayed jobs that have been enqueued.
+func (c *Client) afterDelayed(ctx context.Context, jobs []DelayedJob) {
+	if !c.options.Hooks.enqueueing() {
+		return
+	}
+	for _, job := range jobs {
 		c.options.Hooks.afterEnqueue(ctx, job.seen(), false)
 	}
 }

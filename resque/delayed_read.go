@@ -112,13 +112,13 @@ func (c *Client) ScheduledAt(ctx context.Context, queue, class string, args ...a
 	if err != nil {
 		return nil, err
 	}
-	keys, err := c.listsOf(ctx, encodeJob(class, text, queue))
+	notes, err := c.notesOf(ctx, encodeJob(class, text, queue))
 	if err != nil {
 		return nil, err
 	}
 	var times []time.Time
-	for _, key := range keys {
-		if at, ok := secondOf(key); ok {
+	for _, note := range notes {
+		if at, ok := secondOf(note); ok {
 			times = append(times, at)
 		}
 	}
@@ -142,15 +142,15 @@ func checkDelayed(queue, class string, args []any) ([]byte, error) {
 	return encodeArgs(args)
 }
 
-// listsOf are the lists delayed:<second> in which an item is said to stand.
-func (c *Client) listsOf(ctx context.Context, item []byte) ([]string, error) {
-	keys, err := Strings(c.Do(ctx, "SMEMBERS", c.keys.Of(timestampsKey(item))))
+// notesOf are the lists delayed:<second> in which an item is said to stand, in
+// the order of their bytes, with whatever else is noted there.
+func (c *Client) notesOf(ctx context.Context, item []byte) ([]string, error) {
+	notes, err := Strings(c.Do(ctx, "SMEMBERS", c.keys.Of(timestampsKey(item))))
 	if err != nil {
 		return nil, fmt.Errorf("resque: reading the times of a delayed job: %w", err)
 	}
-	keys = slices.DeleteFunc(keys, func(key string) bool { _, ok := secondOf(key); return !ok })
-	slices.Sort(keys)
-	return keys, nil
+	slices.Sort(notes)
+	return notes, nil
 }
 
 // secondOf is the time of a list delayed:<second>.
@@ -203,7 +203,11 @@ func (c *Client) eachTime(ctx context.Context, visit func(delayedTime) bool) err
 				return err
 			}
 			for i, t := range times {
-				if t.jobs = number(lengths[i]); t.jobs > 0 && !visit(t) {
+				t.jobs, err = Int(lengths[i], nil)
+				if err != nil && ErrorCode(err) != "WRONGTYPE" {
+					return fmt.Errorf("resque: counting the delayed jobs of %d: %w", t.at.Unix(), err)
+				}
+				if t.jobs > 0 && !visit(t) {
 					return nil
 				}
 			}

@@ -2,6 +2,7 @@ package resque_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func delayed(items map[int64][]string) map[string]any {
 		}
 		for _, item := range list {
 			stamps, _ := keys["timestamps:"+item].(redistest.Set)
-			if !contains(stamps, "delayed:"+text) {
+			if !slices.Contains(stamps, "delayed:"+text) {
 				stamps = append(stamps, "delayed:"+text)
 			}
 			keys["timestamps:"+item] = sortedSet(stamps)
@@ -37,14 +38,8 @@ func delayed(items map[int64][]string) map[string]any {
 	return keys
 }
 
-func contains(set redistest.Set, member string) bool {
-	return strings.Contains("\n"+strings.Join(set, "\n")+"\n", "\n"+member+"\n")
-}
-
 func sortedSet(set redistest.Set) redistest.Set {
-	if n := len(set); n > 1 && set[n-1] < set[n-2] {
-		set[n-1], set[n-2] = set[n-2], set[n-1]
-	}
+	slices.Sort(set)
 	return set
 }
 
@@ -61,6 +56,7 @@ func seconds(times []time.Time) []int64 {
 	return all
 }
 
+// C7 resque/resque-scheduler#468, #458: a time without jobs isn't there.
 func TestDelayedRead(t *testing.T) {
 	t.Parallel()
 	a, b := waitingItem("A", "[1]"), waitingItem("B", `["ß"]`)
@@ -130,26 +126,82 @@ func TestDelayedRead(t *testing.T) {
 	})
 }
 
-// C10 (resque/resque-scheduler#822): counting many times takes few round trips.
-// A page of times is asked for, then the lengths of all of its lists in one go.
+// C10 resque/resque-scheduler#822: counting the jobs of many times takes few
+// round trips. This Redis answers about the lists of a page only when it has been
+// asked about all of them.
 func TestDelayedCountOfMany(t *testing.T) {
 	t.Parallel()
-	s := redistest.New(t)
-	items := map[int64][]string{}
-	for i := range int64(2500) {
-		items[1000+i] = []string{waitingItem("A", fmt.Sprintf("[%d]", i))}
+	const times, page = 20_000, 1000
+	pages, asked := 0, 0
+	url := redistest.NewFake(t, func(args []string) string {
+		switch args[0] {
+		case "PING":
+			return "+PONG\r\n"
+		case "ZRANGEBYSCORE":
+			var rows strings.Builder
+			first := pages * page
+			count := min(page, times-first)
+			fmt.Fprintf(&rows, "*%d\r\n", 2*count)
+			for i := first; i < first+count; i++ {
+				fmt.Fprintf(&rows, "$5\r\n%d\r\n$5\r\n%d\r\n", 10_000+i, 10_000+i)
+			}
+			pages++
+			return rows.String()
+		case "LLEN":
+			if asked++; asked%page == 0 {
+				return strings.Repeat(":3\r\n", page)
+			}
+			return ""
+		}
+		return "-ERR unknown command\r\n"
+	})
+	c, err := resque.Open(t.Context(), url, resque.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.Seed(delayed(items))
-	proxy := redistest.NewProxy(t, s.URL())
-	c := dialTest(t, s, proxy.URL(), nil)
-	before := len(proxy.Seen())
-	if n, err := c.DelayedCount(t.Context()); n != 2500 || err != nil {
+	if n, err := c.DelayedCount(t.Context()); n != 3*times || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if sent := len(proxy.Seen()) - before; sent != 3+2500 {
-		t.Errorf("%d requests", sent)
+	if pages != times/page+1 || asked != times {
+		t.Errorf("asked for %d pages and %d lists", pages, asked)
 	}
-	if times, err := c.DelayedTimes(t.Context(), 2400, 1000); len(times) != 100 || err != nil || times[0].Unix() != 3400 {
-		t.Errorf("the last ones: %v, %v", times, err)
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Times beyond the first page are found, and a Redis that doesn't tell how many
+// jobs a time has is an error.
+func TestDelayedTimesOfMany(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		items := map[int64][]string{}
+		for i := range int64(2500) {
+			items[1000+i] = []string{"x"}
+		}
+		s.Seed(delayed(items))
+		c := dialTest(t, s, s.URL(), nil)
+		if times, err := c.DelayedTimes(t.Context(), 2400, 1000); len(times) != 100 || err != nil || times[0].Unix() != 3400 {
+			t.Errorf("the last ones: %v, %v", times, err)
+		}
+	})
+	url := redistest.NewFake(t, func(args []string) string {
+		switch args[0] {
+		case "PING":
+			return "+PONG\r\n"
+		case "ZRANGEBYSCORE":
+			return "*2\r\n$1\r\n7\r\n$1\r\n7\r\n"
+		}
+		return "-NOPERM no\r\n"
+	})
+	c, err := resque.Open(t.Context(), url, resque.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.DelayedCount(t.Context()); n != 0 || resque.ErrorCode(err) != "NOPERM" {
+		t.Errorf("%d, %v", n, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"example.com/understudy/resque"
 )
 
+// C14 resque-scheduler 4.5.0: a job that is due now, or in the running second,
+// doesn't wait for a scheduler. The fraction of a time is cut.
 func TestDelayed(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -65,6 +67,7 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
+// C5 resque/resque-scheduler#194: a time that is given as a delay.
 func TestDelaysHaveABound(t *testing.T) {
 	t.Parallel()
 	s := redistest.New(t)
@@ -120,8 +123,8 @@ func TestArgumentsAreEncodedOnce(t *testing.T) {
 	}
 }
 
-// A connection that is lost anywhere leaves a delayed job whole, or absent, and
-// absent only with an error.
+// C2 actionhero/node-resque#24: a connection that is lost anywhere leaves a delayed
+// job whole, or absent, and absent only with an error.
 func TestALostConnectionNeverLeavesHalfADelayedJob(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, s *redistest.Server) {

@@ -43,7 +43,7 @@ type Options struct {
 	// URL without TLS.
 	SkipVerify bool
 
-	// MaxDelay is the longest delay that EnqueueAt and EnqueueIn accept: more is
+	// MaxDelay is the longest delay that EnqueueAt and the like accept: more is
 	// taken for a mistake, such as an absolute time given as a delay. 0: ten
 	// years; negative: no limit.
 	MaxDelay time.Duration

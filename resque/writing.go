@@ -2,36 +2,52 @@ package resque
 
 import (
 	"context"
+	"errors"
 	"strings"
 )
 
 // writeLua carries out writes, all or none.
 //
 //	KEYS a key for each write
-//	ARGV for each write: command, number of arguments, the arguments
+//	ARGV for each write: command, number of arguments, the arguments; the command
+//	     HOLDS is a condition: these are all members of the set
 //
-// It answers "ok", or "wrongtype <key>" when a key isn't what its write needs;
-// then nothing was written. Lua doesn't roll back, so all keys are looked at
+// It answers "ok"; "wrongtype <key>" when a key isn't what its write needs; or
+// "changed" when a condition doesn't hold. Only "ok" has written anything. Lua doesn't roll back, so all keys are looked at
 // before the first write; a shortage of memory and the like refuse that first
 // one.
 const writeLua = `
-local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset'}
+local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset', HOLDS = 'set'}
+local function holds(key, first, count)
+  if redis.call('SCARD', key) ~= count then return false end
+  for i = first, first + count - 1 do
+    if redis.call('SISMEMBER', key, ARGV[i]) == 0 then return false end
+  end
+  return true
+end
 local at = 1
 for i = 1, #KEYS do
-  local want = types[ARGV[at]]
+  local want, count = types[ARGV[at]], tonumber(ARGV[at + 1])
   local is = redis.call('TYPE', KEYS[i])
   is = is.ok or is
   if is ~= 'none' and is ~= want then return 'wrongtype ' .. KEYS[i] end
-  at = at + 2 + tonumber(ARGV[at + 1])
+  if ARGV[at] == 'HOLDS' and not holds(KEYS[i], at + 2, count) then return 'changed' end
+  at = at + 2 + count
 end
 at = 1
 for i = 1, #KEYS do
   local count = tonumber(ARGV[at + 1])
-  redis.call(ARGV[at], KEYS[i], unpack(ARGV, at + 2, at + 1 + count))
+  if ARGV[at] ~= 'HOLDS' then redis.call(ARGV[at], KEYS[i], unpack(ARGV, at + 2, at + 1 + count)) end
   at = at + 2 + count
 end
 return 'ok'
 `
+
+// commandHolds is the condition of writeLua.
+const commandHolds = "HOLDS"
+
+// errChanged says that a condition didn't hold.
+var errChanged = errors.New("resque: changed meanwhile")
 
 // write carries out writes of jobs, all or none.
 func (c *Client) write(ctx context.Context, writes []Write) error {
@@ -42,6 +58,9 @@ func (c *Client) write(ctx context.Context, writes []Write) error {
 	}
 	if key, ok := strings.CutPrefix(answer, "wrongtype "); ok {
 		return wrongType(key)
+	}
+	if answer == "changed" {
+		return errChanged
 	}
 	return nil
 }

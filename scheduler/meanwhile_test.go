@@ -122,8 +122,9 @@ func TestLostAndLateMoves(t *testing.T) {
 	}
 }
 
-// Writers that go on adding to the second that is being emptied, by the three
-// commands of a Ruby producer (resque-scheduler#46).
+// C1 resque/resque-scheduler#46: a job was lost that was delayed for the second
+// being emptied. Here writers go on adding to it, by the three commands of a Ruby
+// producer.
 func TestWritersWhileMoving(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {

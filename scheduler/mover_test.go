@@ -175,8 +175,9 @@ func TestBatchesKeepTheOrder(t *testing.T) {
 	})
 }
 
-// After an outage everything overdue goes in one pass, in a number of calls that
-// depends on the items, not on the times (resque-scheduler#190, #540).
+// C8 resque/resque-scheduler#190, #3, chrisboulton/php-resque-scheduler#33,
+// binarymatt/pyres#133 (and C9, #540): after an outage everything overdue goes in
+// one pass, in a number of calls that depends on the items, not on the times.
 func TestManyTimesAndManyItems(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
@@ -293,7 +294,8 @@ func TestWrongTypes(t *testing.T) {
 	}
 }
 
-// A job that waits again and again leaves nothing behind (resque-scheduler#491).
+// C15 resque/resque-scheduler#491: a job that waits again and again leaves nothing
+// behind.
 func TestNothingPilesUp(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
