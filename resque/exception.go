@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-
-	"example.com/understudy/compat/ruby"
 )
 
 // Exception is an error in Ruby's terms: what a failure record says about it,
@@ -49,7 +47,7 @@ type (
 //   - Else it is RuntimeError.
 //
 // The first Backtrace() []string that isn't empty is the backtrace. Message and
-// backtrace together are cut to 256 kB of JSON text. A panic in one of an
+// backtrace together are cut to 256 kB of JSON text, a name to 1 kB. A panic in one of an
 // error's methods is contained.
 func DescribeError(err error) Exception {
 	lineage := ErrorLineage(err)
@@ -136,7 +134,7 @@ func withRoot(names []string) []string {
 func classNames(err error) (names []string, explicit bool) {
 	if namer, ok := any(err).(exceptionNamer); ok {
 		if name := contained(namer.ExceptionName); name != "" {
-			return append([]string{ruby.Scrub(name)}, ancestorsAfter(name, err)...), true
+			return append([]string{capClassName(name)}, ancestorsAfter(name, err)...), true
 		}
 	}
 	if name := typeName(err); name != "" {
@@ -153,7 +151,7 @@ func ancestorsAfter(name string, err error) []string {
 	var ancestors []string
 	for _, ancestor := range contained(lister.Ancestors) {
 		if ancestor != "" && ancestor != name {
-			ancestors = append(ancestors, ruby.Scrub(ancestor))
+			ancestors = append(ancestors, capClassName(ancestor))
 		}
 	}
 	return ancestors

@@ -15,6 +15,15 @@ const maxErrorText = 256_000
 // all.
 const backtraceShare = maxErrorText / 4
 
+// maxClassName bounds the name of an error's class in the same way.
+const maxClassName = 1000
+
+// capClassName makes a name valid UTF-8 and cuts it.
+func capClassName(name string) string {
+	cut, _ := cutJSON(name, maxClassName)
+	return cut
+}
+
 // capErrorText makes both valid UTF-8 and cuts them, the message on a rune
 // boundary and the backtrace after its innermost lines. It looks at no more of
 // them than it keeps.

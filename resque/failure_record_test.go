@@ -86,4 +86,8 @@ func TestRecordOfAGiantError(t *testing.T) {
 	if record := f.Record(true); len(record) > 1<<20 || !json.Valid(record) || strings.Contains(string(record), "\uFFFD") {
 		t.Errorf("%d bytes", len(record))
 	}
+	e = resque.DescribeError(&classed{name: strings.Repeat("漢", 17<<20), ancestors: []string{strings.Repeat("A", 50<<20)}})
+	if len(e.Name) > 1000 || !utf8.ValidString(e.Name) || len(e.Ancestors) != 3 || e.Ancestors[0] != e.Name || len(e.Ancestors[1]) != 1000 {
+		t.Errorf("the class has %d bytes, %d ancestors", len(e.Name), len(e.Ancestors))
+	}
 }
