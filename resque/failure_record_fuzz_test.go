@@ -30,7 +30,7 @@ func (e anyError) Backtrace() []string   { return e.backtrace }
 // JSON in UTF-8 with Ruby's members in their order, of a bounded size.
 func FuzzFailureRecord(f *testing.F) {
 	f.Add([]byte(`{"class":"X","args":[1.10]}`), "q", "h:1:q", "NetworkError", "no route", "a.rb:1\nb.rb:2", uint16(1), false, int64(1767323045))
-	f.Add([]byte("null"), "q\xff", "\x00", "A\xff\"", "q\" \\ / <&> \n\x01\x7f \u2028 é\xfe", "\xff", uint16(999), true, int64(-1))
+	f.Add([]byte("null"), "q\xff", "h:1\x00:q\xfe", "A\xff\"", "q\" \\ / <&> \n\x01\x7f \u2028 é\xfe", "\xff", uint16(999), true, int64(-1))
 	f.Add([]byte("{\"class\":\"X\",\"args\":[\"\xff\"]}"), "", "", "", "\"", "\n\n", uint16(999), false, int64(0))
 	f.Add([]byte("{}"), "q", "h:1:q", "E", strings.Repeat("漢\x01\"", 100), strings.Repeat("a.rb:1\n", 40), uint16(999), false, int64(0))
 	f.Add([]byte(`{"class":"X" /* c */}`), "q", "h:1:q", "E", "漢", "漢\n", uint16(30), true, int64(1))

@@ -11,6 +11,7 @@ import (
 // what is read of any text is a time that all forms can hold.
 func FuzzTime(f *testing.F) {
 	f.Add(int64(1767323045), 0, "2026-01-02 03:04:05 UTC")
+	f.Add(int64(1767373445), 330, "2026/01/02 17:04:05")
 	f.Add(int64(-62135596800), -330, "2026/01/01 22:04:05 EST")
 	f.Add(int64(253402300799), 840, "2026-01-02T03:04:05.25+01:00")
 	f.Fuzz(func(t *testing.T, second int64, minutes int, text string) {
