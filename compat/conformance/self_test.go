@@ -45,11 +45,13 @@ func TestEditedRecordings(t *testing.T) {
 		scenarios = "scenarios.json"
 		keys      = "keys.json"
 		texts     = "json.json"
+		crons     = "cron.json"
 	)
 	tests := []struct{ name, file, old, edited, refused, finding string }{
 		{"untouched", scenarios, "{", "{", "", ""},
 		{"untouched", keys, "{", "{", "", ""},
 		{"untouched", texts, "{", "{", "", ""},
+		{"untouched", crons, "{", "{", "", ""},
 
 		// Nothing unknown, at any level.
 		{"field of the file", scenarios, `"exceptions":`, `"extra":1,"exceptions":`, `unknown field "extra"`, ""},
@@ -75,6 +77,10 @@ func TestEditedRecordings(t *testing.T) {
 		{"form of inspect", keys, `"inspect":"3.3"`, `"inspect":"4.0"`, `unknown form of inspect "4.0"`, ""},
 		{"field of a text", texts, `{"raw":`, `{"note":"","raw":`, `rows[0]: unknown field "note"`, ""},
 		{"field of a malformed text", texts, `{"raw_hex":""`, `{"size":0,"raw_hex":""`, `malformed[0]: unknown field "size"`, ""},
+		{"field of a cron", crons, `{"cron":`, `{"note":"","cron":`, `crons[0]: unknown field "note"`, ""},
+		{"field of what follows", crons, `{"from":`, `{"note":"","from":`, `crons[0].next[0]: unknown field "note"`, ""},
+		{"field of a duration", crons, `{"duration":`, `{"note":"","duration":`, `durations[0]: unknown field "note"`, ""},
+		{"times of no line", crons, `"valid":true,`, `"valid":false,`, "crons[0]: a line has times if it is valid, and only then", ""},
 		{"null for an array", scenarios, `"trace":[]`, `"trace":null`, "null where an array belongs", ""},
 		{"cut", scenarios, "]}\n", "", "unexpected EOF", ""},
 		{"key that goes without having been there", scenarios, `"gone":["`, `"gone":["resque:no","`, "", `key "resque:no" is gone without having been there`},
@@ -112,6 +118,12 @@ func TestEditedRecordings(t *testing.T) {
 		{"read by Ruby", texts, `"raw_hex":"7b","error":"MultiJson::ParseError"`, `"raw_hex":"7b","decoded":{}`, "", "decoded: "},
 		{"not read by Ruby", texts, `"raw_hex":"227822","decoded":"x"`, `"raw_hex":"227822","error":"MultiJson::ParseError"`, "", "error: Ruby MultiJson::ParseError"},
 		{"read as something else", texts, `"raw_hex":"227822","decoded":"x"`, `"raw_hex":"227822","decoded":"y"`, "", "decoded: (-Ruby +ours)"},
+		{"a cron's time", crons, `1793514600,`, `1793514601,`, "", "line 1: 30 1 * * * America/New_York: after 1793448000: (-Ruby +ours)"},
+		{"a cron refused", crons, `"60 * * * *"`, `"59 * * * *"`, "", "valid: Ruby false, ours: <nil>"},
+		{"a duration's length", crons, `3630`, `5400`, "", "duration 1: 1h30: seconds: Ruby 5400, ours 3630"},
+		{"a duration's fraction", crons, `:3.5}`, `:3.4}`, "", "seconds: Ruby 3.4, ours 3.5"},
+		{"a duration refused", crons, `"seconds":null`, `"seconds":1`, "", "duration 3: x: seconds: Ruby 1, ours: cron: duration x: "},
+		{"a duration not refused", crons, `"seconds":3630`, `"seconds":null`, "", "duration 1: 1h30: seconds: Ruby refuses it, ours: 3630"},
 		{"deviation that isn't one", texts, `"raw_hex":"5b5d","decoded":[]`, `"raw_hex":"7b22636c617373223a2258227d","decoded":{"class":5}`, "", "doesn't show: JSON that Ruby decodes"},
 	}
 	for _, test := range tests {

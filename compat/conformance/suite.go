@@ -60,7 +60,7 @@ func kinds() []kind {
 		{"json*.json", openTexts},
 		{"api-schedules*.json", nil},
 		{"api*.json", openAPI},
-		{"cron*.json", nil},
+		{"cron*.json", openCrons},
 		{"activejob*.json", nil},
 	}
 }
