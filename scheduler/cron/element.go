@@ -141,7 +141,10 @@ func (f field) hours(e element) (numbers, error) {
 		return numbers{}, err
 	}
 	end, err := strconv.Atoi(e.high)
-	if err != nil || e.step-1 > end {
+	if err != nil {
+		return numbers{}, err
+	}
+	if e.step-1 > end {
 		return numbers{bits: 1}, nil
 	}
 	e.low = strconv.Itoa(e.step - 1)

@@ -57,18 +57,19 @@ func ParseDuration(text string) (Duration, error) {
 		return Duration{}, refuseDuration(text, "is too long")
 	}
 	trimmed := strings.Trim(text, " \t\n\v\f\r")
-	d := Duration{text: text}
-	total, ok := d.plain(trimmed)
+	total, notes, ok := plain(trimmed)
 	if !ok {
+		notes = nil
 		total, ok = iso(strings.ToUpper(trimmed))
-		d.notes = nil
 	}
 	if !ok {
 		return Duration{}, refuseDuration(text, wantDuration)
 	}
-	var err error
-	d.length, err = nanoseconds(text, total)
-	return d, err
+	length, err := nanoseconds(text, total)
+	if err != nil {
+		return Duration{}, err
+	}
+	return Duration{text: text, length: length, notes: notes}, nil
 }
 
 func refuseDuration(text, want string) error {
@@ -116,15 +117,16 @@ func units() []unit {
 
 // plain reads numbers and units, and notes what may be misread. A sign counts for
 // what follows it without a blank.
-func (d *Duration) plain(text string) (*big.Rat, bool) {
-	total, negative := new(big.Rat), false
+func plain(text string) (total *big.Rat, notes []string, ok bool) {
+	total = new(big.Rat)
+	negative := false
 	for rest := text; rest != ""; {
 		if rest != text {
 			next := skipSeparators(rest)
 			if next != rest && negative {
-				d.noteSign(text[:len(text)-len(rest)], next)
+				notes = append(notes, noteSign(text, text[:len(text)-len(rest)], next)...)
+				negative = false
 			}
-			negative = negative && next == rest
 			rest = next
 		}
 		if rest != "" && (rest[0] == '-' || rest[0] == '+') {
@@ -134,33 +136,35 @@ func (d *Duration) plain(text string) (*big.Rat, bool) {
 		u, unitText, after, known := leadingUnit(after)
 		number, ok := new(big.Rat).SetString(digits)
 		if !known || !ok {
-			return nil, false
+			return nil, nil, false
 		}
 		if negative {
 			number.Neg(number)
 		}
 		total.Add(total, number.Mul(number, big.NewRat(u.seconds, 1)))
-		d.note(digits, unitText, strings.TrimLeft(text, "+-") == digits)
+		notes = append(notes, noteUnit(text, digits, unitText)...)
 		rest = after
 	}
-	return total, true
+	return total, notes, true
 }
 
-// note says what may be misread in a number and its unit.
-func (d *Duration) note(digits, unitText string, alone bool) {
-	switch {
+// noteUnit says what may be misread in a number and its unit.
+func noteUnit(text, digits, unitText string) []string {
+	switch alone := strings.TrimLeft(text, "+-") == digits; {
 	case unitText == "" && !alone:
-		d.notes = append(d.notes, fmt.Sprintf("%s: %s without a unit is %[2]s seconds; write %[2]sm for minutes, %[2]ss for seconds", shown(d.text), digits))
+		return []string{fmt.Sprintf("%s: %s without a unit is %[2]s seconds; write %[2]sm for minutes, %[2]ss for seconds", shown(text), digits)}
 	case unitText == "M":
-		d.notes = append(d.notes, fmt.Sprintf("%s: M is months of 30 days; write %sm for minutes", shown(d.text), digits))
+		return []string{fmt.Sprintf("%s: M is months of 30 days; write %sm for minutes", shown(text), digits)}
 	}
+	return nil
 }
 
 // noteSign says that a sign ended at a blank or a comma, unless another follows.
-func (d *Duration) noteSign(before, next string) {
-	if next != "" && next[0] != '-' && next[0] != '+' {
-		d.notes = append(d.notes, fmt.Sprintf("%s: the sign counts up to the blank; write %s%s", shown(d.text), before, next))
+func noteSign(text, before, next string) []string {
+	if next == "" || next[0] == '-' || next[0] == '+' {
+		return nil
 	}
+	return []string{fmt.Sprintf("%s: the sign counts up to the blank; write %s%s", shown(text), before, next)}
 }
 
 // leadingNumber cuts the number off that the text begins with: 5, 1.5, .5, 5.

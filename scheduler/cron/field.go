@@ -90,7 +90,11 @@ func (f field) ask(text string) (uint64, error) {
 	line := [fieldCount]string{"0", "0", "0", "1", "1", "0"}
 	line[f.place] = strings.ToLower(text) // it takes the H of THU for its own H
 	const six = library.Second | library.Minute | library.Hour | library.Dom | library.Month | library.Dow
-	read, err := library.NewParser(six).Parse(strings.Join(line[:], " "))
+	parser, err := library.TryNewParser(six)
+	if err != nil {
+		return 0, err
+	}
+	read, err := parser.Parse(strings.Join(line[:], " "))
 	if err != nil {
 		return 0, err
 	}
@@ -111,7 +115,7 @@ func (f field) refuse(text, want string) error {
 // name.
 func (f field) value(text string) error {
 	digits := strings.Trim(text, "0123456789") == ""
-	letters := strings.TrimFunc(text, func(r rune) bool { return r < 0x80 && isLetter(byte(r)) }) == ""
+	letters := strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz") == ""
 	switch {
 	case text == "":
 		return f.refuse(text, "something is missing; "+f.want)

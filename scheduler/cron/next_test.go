@@ -20,11 +20,11 @@ func times(s *cron.Schedule, from time.Time, show *time.Location, count int) []s
 	return found
 }
 
-func zone(t testing.TB, name string) *time.Location {
-	t.Helper()
+func zone(tb testing.TB, name string) *time.Location {
+	tb.Helper()
 	loc, err := time.LoadLocation(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return loc
 }
