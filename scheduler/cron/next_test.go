@@ -1,6 +1,7 @@
 package cron_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -52,11 +53,8 @@ func TestTwiceInTheProcessesZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := times(parse(t, test.line), from.In(home), home, len(test.want))
-		for i, want := range test.want {
-			if got[i] != want {
-				t.Errorf("%s after %s: %v, want %v", test.line, test.from, got, test.want)
-				break
-			}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s after %s: %v, want %v", test.line, test.from, got, test.want)
 		}
 	}
 }
@@ -67,11 +65,8 @@ func TestTwiceFromAnotherZone(t *testing.T) {
 	s := parse(t, "30 1 * * * America/New_York")
 	got := times(s, time.Date(2026, time.October, 31, 12, 0, 0, 0, time.UTC), zone(t, "America/New_York"), 3)
 	want := []string{"2026-11-01 01:30:00 -0400", "2026-11-01 01:30:00 -0500", "2026-11-02 01:30:00 -0500"}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("got %v, want %v", got, want)
-			break
-		}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -93,6 +88,31 @@ func TestTimesThatRubyMisses(t *testing.T) {
 		}
 		if got := times(s, from, s.Location(), 1)[0]; got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// Measured with fugit 1.5.2.
+func TestNextAsRuby(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		line, from string
+		want       []string
+	}{
+		{"0 0 * * mon%2", "2018-12-10T00:00:00Z", []string{"2018-12-17 00:00:00 +0000", "2018-12-31 00:00:00 +0000", "2019-01-14 00:00:00 +0000"}},
+		{"0 0 * * sun%3+1", "2018-11-01T00:00:00Z", []string{"2018-11-11 00:00:00 +0000", "2018-12-02 00:00:00 +0000", "2018-12-23 00:00:00 +0000"}},
+		{"0 0 * * mon#-2", "2026-03-01T00:00:00Z", []string{"2026-03-23 00:00:00 +0000", "2026-04-20 00:00:00 +0000", "2026-05-18 00:00:00 +0000"}},
+		{"0 0 * * thu#-5", "2026-03-01T00:00:00Z", []string{"2026-04-02 00:00:00 +0000", "2026-07-02 00:00:00 +0000", "2026-10-01 00:00:00 +0000"}},
+		{"0 0 * * sun#5", "2026-01-01T00:00:00Z", []string{"2026-03-29 00:00:00 +0000", "2026-05-31 00:00:00 +0000", "2026-08-30 00:00:00 +0000"}},
+		{"30 2 * * * Europe/Paris", "2026-10-25T00:45:00Z", []string{"2026-10-25 01:30:00 +0000", "2026-10-26 01:30:00 +0000"}},
+	}
+	for _, test := range tests {
+		from, err := time.Parse(time.RFC3339, test.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := times(parse(t, test.line), from, time.UTC, len(test.want)); !slices.Equal(got, test.want) {
+			t.Errorf("%s after %s: %v, want %v", test.line, test.from, got, test.want)
 		}
 	}
 }
