@@ -31,8 +31,8 @@ func (c *Client) Size(ctx context.Context, queue string) (int64, error) {
 
 // Peek shows up to count jobs of a queue from index start on, the next one to
 // run first, and leaves them there (Ruby: Resque.peek). A negative start counts
-// from the end, -1 being the last one. A count of 0 or less shows none (Ruby's 0
-// shows all).
+// from the end, -1 being the last one. A count of 0 or less shows none (Ruby's
+// shows all where start is 0, too).
 func (c *Client) Peek(ctx context.Context, queue string, start, count int64) ([]Entry, error) {
 	elements, err := c.elements(ctx, queueKey(queue), start, count)
 	if err != nil {
@@ -94,7 +94,12 @@ func (c *Client) Dequeue(ctx context.Context, queue, class string, args ...any) 
 	}
 	call := DequeueCall{Queue: queue, Class: class, Args: args}
 	return c.options.Hooks.dequeue(ctx, call, func() (int64, error) {
-		return c.editAll(ctx, []Edit{{Key: queueKey(queue), Raw: encodeJob(class, text, ""), All: true}}, nil)
+		// Not an Edit: of a hundred thousand twins it would keep Redis busy for a second.
+		n, err := Int(c.Do(ctx, "LREM", c.keys.Of(queueKey(queue)), 0, encodeJob(class, text, "")))
+		if err != nil {
+			return 0, fmt.Errorf("resque: removing jobs from the queue %s: %w", queue, err)
+		}
+		return n, nil
 	})
 }
 
@@ -106,18 +111,26 @@ const (
 )
 
 // DequeueClass removes all jobs of a class from a queue (Ruby: Resque.dequeue
-// without arguments) and answers how many. Workers may take jobs and others may
-// enqueue meanwhile; what is enqueued after the call began may stay. After an
-// error removed is how many are gone so far.
+// without arguments) and answers how many. Text that is no job stays. So do
+// delayed jobs, and those that a worker has taken. Workers may take jobs and
+// others may enqueue meanwhile; what is enqueued after the call began may stay,
+// and beside others that remove jobs by their text some may be passed over. After
+// an error removed is how many are gone so far.
 func (c *Client) DequeueClass(ctx context.Context, queue, class string) (removed int64, err error) {
 	if err := errors.Join(checkText("Queue", queue), checkText("Class", class)); err != nil {
 		return 0, err
 	}
 	call := DequeueCall{Queue: queue, Class: class, All: true}
-	return c.options.Hooks.dequeue(ctx, call, func() (int64, error) { return c.removeClass(ctx, queueKey(queue), class) })
+	return c.options.Hooks.dequeue(ctx, call, func() (int64, error) {
+		n, err := c.removeClass(ctx, queueKey(queue), class)
+		if err != nil {
+			err = fmt.Errorf("resque: removing jobs from the queue %s: %w", queue, err)
+		}
+		return n, err
+	})
 }
 
-// removeClass removes all jobs of a class from a queue.
+// removeClass removes all jobs of a class from a list.
 func (c *Client) removeClass(ctx context.Context, key, class string) (removed int64, err error) {
 	// From the end to the front, counting from the end: so taking from the front
 	// moves nothing, and new jobs only make it look at some once more.
@@ -128,7 +141,7 @@ func (c *Client) removeClass(ctx context.Context, key, class string) (removed in
 		}
 		var edits []Edit
 		for i, element := range page {
-			if name, _, err := ParsePayload(element); err == nil && name == class {
+			if isOfClass(element, class) {
 				edits = append(edits, Edit{Key: key, Raw: element, Near: first + int64(i)})
 			}
 		}
@@ -140,6 +153,15 @@ func (c *Client) removeClass(ctx context.Context, key, class string) (removed in
 		}
 		kept += int64(len(page)) - gone
 	}
+}
+
+// isOfClass says whether an element is a job of class, or holds one as malformed.
+func isOfClass(element []byte, class string) bool {
+	name, args, err := ParsePayload(element)
+	if inner, ok := unwrapMalformed(name, args); ok && name != class {
+		name, _, err = ParsePayload(inner)
+	}
+	return err == nil && name == class
 }
 
 // pageFromEnd reads the elements before the last so many ones of a list, and the
@@ -222,11 +244,11 @@ func (c *Client) ResumeAll(ctx context.Context) error {
 }
 
 // AllPaused says whether all workers are told to take no jobs (Ruby:
-// Worker#paused?): white space and case don't matter.
+// Worker#paused?): white space round the word, and its case, don't matter.
 func (c *Client) AllPaused(ctx context.Context) (bool, error) {
 	text, err := String(c.Do(ctx, "GET", c.keys.Of(keyPauseAll)))
 	if errors.Is(err, ErrNil) {
 		return false, nil
 	}
-	return strings.EqualFold(strings.TrimSpace(text), "true"), err
+	return strings.EqualFold(strings.Trim(text, " \t\n\v\f\r"), "true"), err
 }

@@ -1,6 +1,7 @@
 package resque_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,7 +21,7 @@ func TestQueues(t *testing.T) {
 			t.Errorf("of nothing: %q, %v", names, err)
 		}
 		s.Seed(map[string]any{
-			"queues": redistest.Set{"low", "high", "tenant:42:mail", "Ärger"}, "queue:low": redistest.List{"a", "b"}, "queue:odd": "a text",
+			"queues": redistest.Set{"low", "high", "tenant:42:mail", "Ärger"}, "queue:low": redistest.List{"a", "b"},
 		})
 		names, err := c.Queues(t.Context())
 		if diff := cmp.Diff([]string{"high", "low", "tenant:42:mail", "Ärger"}, names); diff != "" || err != nil {
@@ -30,9 +31,6 @@ func TestQueues(t *testing.T) {
 			if n, err := c.Size(t.Context(), queue); n != want || err != nil {
 				t.Errorf("size of %s: %d, %v", queue, n, err)
 			}
-		}
-		if _, err := c.Size(t.Context(), "odd"); resque.ErrorCode(err) != "WRONGTYPE" || !strings.Contains(err.Error(), "queue odd") {
-			t.Errorf("size of what is no list: %v", err)
 		}
 	})
 }
@@ -69,6 +67,7 @@ func TestPeek(t *testing.T) {
 			{-1, 1, []shown{inner}},
 			{-3, 2, []shown{jobB, broken}},
 			{-2, 100, []shown{broken, inner}},
+			{-2, 3, []shown{broken, inner}},
 			{-100, 97, []shown{jobA}},
 			{0, 1<<63 - 1, []shown{jobA, jobB, broken, inner}},
 			{2, 1<<63 - 1, []shown{broken, inner}},
@@ -109,11 +108,17 @@ func TestPop(t *testing.T) {
 	})
 }
 
+// malformed is a text as it is kept where Ruby may meet it.
+func malformed(text string) string {
+	return `{"class":"Understudy::Malformed","args":["` + base64.StdEncoding.EncodeToString([]byte(text)) + `"]}`
+}
+
 func TestDequeue(t *testing.T) {
 	t.Parallel()
 	jobs := redistest.List{
 		`{"class":"A","args":[1,"ß"]}`, `{"class":"B","args":[1,"ß"]}`, `{"class":"A","args":[]}`,
 		`{"class":"A","args":[1,"ß"]}`, `{"args":[1,"ß"],"class":"A"}`, `{"class":"A"`, `{"class":"\u0041","args":[2]}`,
+		malformed(`{"class":"A","args":["\udc00"]}`), malformed("null"),
 	}
 	for _, test := range []struct {
 		name string
@@ -125,13 +130,13 @@ func TestDequeue(t *testing.T) {
 			"with arguments: exactly this text",
 			func(c *resque.Client) (int64, error) { return c.Dequeue(t.Context(), "q", "A", 1, "ß") },
 			2,
-			redistest.List{jobs[1], jobs[2], jobs[4], jobs[5], jobs[6]},
+			redistest.List{jobs[1], jobs[2], jobs[4], jobs[5], jobs[6], jobs[7], jobs[8]},
 		},
 		{
 			"without arguments: those without",
 			func(c *resque.Client) (int64, error) { return c.Dequeue(t.Context(), "q", "A") },
 			1,
-			redistest.List{jobs[0], jobs[1], jobs[3], jobs[4], jobs[5], jobs[6]},
+			redistest.List{jobs[0], jobs[1], jobs[3], jobs[4], jobs[5], jobs[6], jobs[7], jobs[8]},
 		},
 		{
 			"none like it",
@@ -141,8 +146,13 @@ func TestDequeue(t *testing.T) {
 		{
 			"the class, in whatever form",
 			func(c *resque.Client) (int64, error) { return c.DequeueClass(t.Context(), "q", "A") },
-			5,
-			redistest.List{jobs[1], jobs[5]},
+			6,
+			redistest.List{jobs[1], jobs[5], jobs[8]},
+		},
+		{
+			"what is no job",
+			func(c *resque.Client) (int64, error) { return c.DequeueClass(t.Context(), "q", resque.MalformedClass) },
+			2, jobs[:7],
 		},
 		{
 			"a class that isn't there",
@@ -268,6 +278,29 @@ func TestRemoveQueue(t *testing.T) {
 	})
 }
 
+// A queue's key may hold something else.
+func TestQueueOfAnotherType(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		c := dialTest(t, s, s.URL(), nil)
+		s.Seed(map[string]any{"queue:odd": "a text"})
+		for name, call := range map[string]func() error{
+			"Size":         func() error { _, err := c.Size(t.Context(), "odd"); return err },
+			"Peek":         func() error { _, err := c.Peek(t.Context(), "odd", 0, 1); return err },
+			"Pop":          func() error { _, _, err := c.Pop(t.Context(), "odd"); return err },
+			"Dequeue":      func() error { _, err := c.Dequeue(t.Context(), "odd", "A"); return err },
+			"DequeueClass": func() error { _, err := c.DequeueClass(t.Context(), "odd", "A"); return err },
+		} {
+			if err := call(); resque.ErrorCode(err) != "WRONGTYPE" || !strings.Contains(err.Error(), "queue odd: ") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if diff := cmp.Diff(map[string]any{"queue:odd": "a text"}, s.Dump()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // What a queue is called, and a class, is asked for before anything is written.
 func TestQueueCallsRefuse(t *testing.T) {
 	t.Parallel()
@@ -293,7 +326,7 @@ func TestPauseAll(t *testing.T) {
 		for _, test := range []struct {
 			text string
 			want bool
-		}{{"true", true}, {" True \n", true}, {"false", false}, {"", false}, {"1", false}, {"trueish", false}} {
+		}{{"true", true}, {" True \n", true}, {"false", false}, {"", false}, {"1", false}, {"trueish", false}, {"\v\f\rTRUE\t", true}, {"\u00a0true", false}} {
 			s.Do("SET", s.Key("pause-all-workers"), test.text)
 			if paused, err := c.AllPaused(t.Context()); paused != test.want || err != nil {
 				t.Errorf("%q: %v, %v", test.text, paused, err)
