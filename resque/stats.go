@@ -3,7 +3,6 @@ package resque
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // Info is the state of a Resque in numbers.
@@ -20,7 +19,7 @@ type Info struct {
 	// FailedTotal those whose failure was suppressed, so both only ever rise.
 	Processed, FailedTotal int64
 	// FailedRecords is how many failures stand in the list failed (Ruby:
-	// Resque.info[:failed]).
+	// Resque.info[:failed], which is 0 where failures go to lists by queue).
 	FailedRecords int64
 	// FailedQueueRecords is how many stand in the lists by queue,
 	// <queue>_failed, together.
@@ -76,12 +75,8 @@ func (c *Client) countInto(ctx context.Context, info *Info, queues, workers, lis
 	for _, list := range lists {
 		calls = append(calls, Call{Command: "LLEN", Keys: []string{c.keys.Of(list)}})
 	}
-	for chunk := range slices.Chunk(workers, pageSize) {
-		hands := Call{Command: "EXISTS"}
-		for _, id := range chunk {
-			hands.Keys = append(hands.Keys, c.keys.Of(handKey(id)))
-		}
-		calls = append(calls, hands)
+	for _, id := range workers {
+		calls = append(calls, Call{Command: "STRLEN", Keys: []string{c.keys.Of(handKey(id))}})
 	}
 	if len(calls) == 0 {
 		return nil
@@ -96,8 +91,8 @@ func (c *Client) countInto(ctx context.Context, info *Info, queues, workers, lis
 			info.Pending += number(reply)
 		case i < len(queues)+len(lists):
 			info.FailedQueueRecords += number(reply)
-		default:
-			info.Working += number(reply)
+		case number(reply) > 0:
+			info.Working++
 		}
 	}
 	return nil

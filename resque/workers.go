@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ type WorkerInfo struct {
 	Queues    []string
 	// Started is when it registered, Heartbeat when it last said that it is
 	// alive, by the Redis server's clock; zero: unknown (a Ruby worker of an old
-	// version sends none).
+	// version sends none), or no time, and then Err holds its text.
 	Started, Heartbeat time.Time
 	// Hand is what it is working on; nil: it is idle.
 	Hand *Hand
@@ -30,15 +31,16 @@ type WorkerInfo struct {
 	// the failed ones too.
 	Processed, Failed int64
 	// Err says what about it is broken: an id of another form than
-	// host:pid:queues, or a hand that can't be read. Such an id breaks every page
-	// of resque-web.
+	// host:pid:queues, a hand that can't be read, a time that is none. Such an id
+	// or hand breaks pages of resque-web, such a heartbeat Ruby's pruning. A hand
+	// that can be read and holds no job isn't broken: that is Hand.Err.
 	Err error
 }
 
 // Hand is a job that a worker has taken.
 type Hand struct {
 	Entry
-	// RunAt is when it was taken; zero: unknown.
+	// RunAt is when it was taken (Ruby: run_at); zero: unknown.
 	RunAt time.Time
 }
 
@@ -127,23 +129,39 @@ func (c *Client) workerInfos(ctx context.Context, ids []string) ([]WorkerInfo, e
 }
 
 func newWorkerInfo(id string, hand []byte, started string, processed, failed int64, beat string) WorkerInfo {
-	w := WorkerInfo{ID: id, Processed: processed, Failed: failed, Started: timeOrZero(started), Heartbeat: timeOrZero(beat)}
-	w.Host, w.PID, w.Queues, w.Err = parseWorkerID(id)
-	if len(hand) == 0 {
-		return w
+	w := WorkerInfo{ID: id, Processed: processed, Failed: failed}
+	var errs [4]error
+	w.Host, w.PID, w.Queues, errs[0] = parseWorkerID(id)
+	w.Started, errs[1] = readTime("started", started)
+	w.Heartbeat, errs[2] = readTime("heartbeat", beat)
+	if len(hand) > 0 {
+		w.Hand = &Hand{}
+		*w.Hand, errs[3] = readHand(hand)
 	}
-	h, err := readHand(hand)
-	w.Hand, w.Err = &h, errors.Join(w.Err, err)
+	w.Err = errors.Join(errs[:]...)
 	return w
 }
 
-// timeOrZero reads a time of the registry; what can't be read is unknown.
-func timeOrZero(text string) time.Time {
-	t, err := ruby.ParseTime(text, time.UTC)
-	if err != nil {
-		return time.Time{}
+// readTime reads a time of the registry, as Ruby and other workers write it; ""
+// is none.
+func readTime(what, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
 	}
-	return t
+	if t, err := ruby.ParseTime(text, time.UTC); err == nil {
+		return t, nil
+	}
+	if second, err := strconv.ParseInt(text, 10, 64); err == nil { // node-resque's started
+		return time.Unix(second, 0).UTC(), nil
+	}
+	plain, _, _ := strings.Cut(text, " m=") // goworker's started is what Go prints
+	plain, _, _ = strings.Cut(plain, " (")  // node-resque's run_at is what JavaScript prints
+	for _, layout := range []string{"2006-01-02 15:04:05 -0700 MST", "Mon Jan 02 2006 15:04:05 GMT-0700", time.UnixDate} {
+		if t, err := time.Parse(layout, plain); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("resque: %s %.100q is no time", what, text)
 }
 
 // parseWorkerID splits an id into three parts at most: the queues' names may
@@ -175,8 +193,13 @@ func readHand(text []byte) (h Hand, err error) {
 	if err != nil || fields["payload"] == nil {
 		return h, fmt.Errorf("resque: hand %.100q has no queue or no payload", text)
 	}
-	if at, err := ruby.String(fields["run_at"]); err == nil {
-		h.RunAt = timeOrZero(at)
+	if fields["run_at"] == nil {
+		return h, nil
 	}
-	return h, nil
+	at, err := ruby.String(fields["run_at"])
+	if err != nil {
+		at = string(fields["run_at"])
+	}
+	h.RunAt, err = readTime("run_at", at)
+	return h, err
 }

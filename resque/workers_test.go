@@ -73,6 +73,58 @@ func TestWorkers(t *testing.T) {
 			row{id: "web1:42:mail", host: "web1", pid: "42", queues: "mail", job: []shown{{broken: true}}, state: "working", broken: true},
 		},
 		{
+			"goworker's",
+			map[string]any{
+				"worker:web1:42-1:mail:started": "2026-01-02 03:00:00.000000000 +0000 UTC m=+0.000123",
+				"worker:web1:42-1:mail":         `{"queue":"mail","run_at":"2026-01-02T04:04:05.000000001+01:00","payload":{"class":"A","args":null}}`,
+				"stat:processed:web1:42-1:mail": "0",
+			},
+			row{
+				id: "web1:42-1:mail", host: "web1", pid: "42-1", queues: "mail", started: started, runAt: beat.Add(time.Nanosecond),
+				job: []shown{{class: "A", args: "[]", raw: `{"class":"A","args":null}`}}, state: "working",
+			},
+		},
+		{
+			"node-resque's",
+			map[string]any{
+				"worker:web1:42:mail:started": fmt.Sprint(started.Unix()),
+				"worker:web1:42:mail": `{"run_at":"Fri Jan 02 2026 04:04:05 GMT+0100 (Central European Standard Time)",` +
+					`"queue":"mail","worker":"web1:42","payload":{"class":"A","queue":"mail","args":[1]}}`,
+			},
+			row{
+				id: "web1:42:mail", host: "web1", pid: "42", queues: "mail", started: started, runAt: beat,
+				job: []shown{{class: "A", args: "[1]", raw: `{"class":"A","queue":"mail","args":[1]}`}}, state: "working",
+			},
+		},
+		{
+			"php-resque's",
+			map[string]any{
+				"worker:web1:42:mail:started": "2026-01-02T03:00:00+00:00",
+				"worker:web1:42:mail":         `{"queue":"mail","run_at":"Fri Jan 02 03:04:05 UTC 2026","payload":{"class":"A","args":[{"n":1}],"id":"x"}}`,
+			},
+			row{
+				id: "web1:42:mail", host: "web1", pid: "42", queues: "mail", started: started, runAt: beat,
+				job: []shown{{class: "A", args: `[{"n":1}]`, raw: `{"class":"A","args":[{"n":1}],"id":"x"}`}}, state: "working",
+			},
+		},
+		{
+			"a hand without a time",
+			map[string]any{"worker:web1:42:mail": `{"queue":"mail","payload":{"class":"A"}}`},
+			row{
+				id: "web1:42:mail", host: "web1", pid: "42", queues: "mail",
+				job: []shown{{class: "A", args: "[]", raw: `{"class":"A"}`}}, state: "working",
+			},
+		},
+		{
+			"a hand that is cut off",
+			map[string]any{"worker:web1:42:mail": hand[:len(hand)-1]},
+			row{
+				id: "web1:42:mail", host: "web1", pid: "42", queues: "mail",
+				job: []shown{{raw: hand[:len(hand)-1], broken: true}}, state: "working", broken: true,
+			},
+		},
+		{"an empty hand, which is none", map[string]any{"worker:web1:42:mail": ""}, row{id: "web1:42:mail", host: "web1", pid: "42", queues: "mail"}},
+		{
 			"keys of the wrong type",
 			map[string]any{"worker:web1:42:mail": redistest.List{"a"}, "workers:heartbeat": "a text", "stat:failed:web1:42:mail": "many"},
 			row{id: "web1:42:mail", host: "web1", pid: "42", queues: "mail"},
@@ -129,48 +181,124 @@ func TestWorkerInfo(t *testing.T) {
 	})
 }
 
-// Many workers are read by the thousand; of queues one length each is asked for.
+// A time that is none is unknown, and its text is told.
+func TestWorkerWithoutTimes(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		c := dialTest(t, s, s.URL(), nil)
+		s.Seed(map[string]any{
+			"workers": redistest.Set{"a:1:q"}, "worker:a:1:q:started": "soon", "workers:heartbeat": redistest.Hash{"a:1:q": "now and then"},
+			"worker:a:1:q": `{"queue":"q","run_at":["late"],"payload":{"class":"A"}}`,
+		})
+		w, _, err := c.WorkerInfo(t.Context(), "a:1:q")
+		if err != nil || !w.Started.IsZero() || !w.Heartbeat.IsZero() || w.Hand == nil || !w.Hand.RunAt.IsZero() || w.Hand.Class != "A" {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		for _, text := range []string{`started "soon"`, `heartbeat "now and then"`, `run_at "[\"late\"]"`} {
+			if w.Err == nil || !strings.Contains(w.Err.Error(), text+" is no time") {
+				t.Errorf("no %s in: %v", text, w.Err)
+			}
+		}
+	})
+}
+
+// More of them than one command asks for.
 func TestInspectionOfMany(t *testing.T) {
 	t.Parallel()
-	s := redistest.New(t)
-	workers, queues := redistest.Set{}, redistest.Set{}
-	for i := range 2500 {
-		workers = append(workers, fmt.Sprintf("host:%d:q", i))
-		queues = append(queues, fmt.Sprintf("q%d", i))
-	}
-	s.Seed(map[string]any{"workers": workers, "queues": queues, "queue:q7": redistest.List{"a", "b"}, "worker:host:2499:q": "x"})
-	proxy := redistest.NewProxy(t, s.URL())
-	c := dialTest(t, s, proxy.URL(), nil)
-	if _, err := c.Do(t.Context(), "PING"); err != nil {
-		t.Fatal(err)
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		workers, queues, stats := redistest.Set{}, redistest.Set{}, map[string]any{}
+		for i := range 2500 {
+			workers = append(workers, fmt.Sprintf("host:%d:q", i))
+			queues = append(queues, fmt.Sprintf("q%d", i))
+			stats[fmt.Sprintf("stat:processed:host:%d:q", i)] = fmt.Sprint(i)
+		}
+		s.Seed(map[string]any{"workers": workers, "queues": queues, "queue:q7": redistest.List{"a", "b"}, "worker:host:2499:q": "x"})
+		s.Seed(stats)
+		c := dialTest(t, s, s.URL(), nil)
+		all, err := c.Workers(t.Context())
+		if len(all) != 2500 || err != nil {
+			t.Fatalf("%d workers, %v", len(all), err)
+		}
+		for i, w := range all {
+			if w.PID != fmt.Sprint(w.Processed) || i > 0 && w.ID <= all[i-1].ID || (w.Hand != nil) != (w.PID == "2499") {
+				t.Fatalf("worker %d: %+v", i, w)
+			}
+		}
+		info, err := c.Info(t.Context())
+		if diff := cmp.Diff(resque.Info{Pending: 2, Queues: 2500, Workers: 2500, Working: 1}, info); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	})
+}
+
+// The server doesn't answer before it has seen all that it is to see: whoever
+// waits for an answer meanwhile waits in vain.
+func TestInspectionTakesTwoRoundTrips(t *testing.T) {
+	t.Parallel()
+	const many = 1000
+	names := func(form string) string {
+		list := fmt.Sprintf("*%d\r\n", many)
+		for i := range many {
+			list += bulk(fmt.Sprintf(form, i))
+		}
+		return list
 	}
 	for _, test := range []struct {
-		name     string
-		requests int
-		call     func() error
+		name    string
+		batches []int // requests of each round trip
+		call    func(ctx context.Context, c *resque.Client) (int64, error)
 	}{
-		{"Workers", 1 + 3*5, func() error {
-			all, err := c.Workers(t.Context())
-			if len(all) != 2500 {
-				t.Errorf("%d workers", len(all))
-			}
-			return err
+		{"Workers", []int{1, 5}, func(ctx context.Context, c *resque.Client) (int64, error) {
+			workers, err := c.Workers(ctx)
+			return int64(len(workers)), err
 		}},
-		{"Info", 5 + 2500 + 3, func() error {
-			info, err := c.Info(t.Context())
-			if diff := cmp.Diff(resque.Info{Pending: 2, Queues: 2500, Workers: 2500, Working: 1}, info); diff != "" {
-				t.Error(diff)
-			}
-			return err
+		{"Working", []int{1, 5}, func(ctx context.Context, c *resque.Client) (int64, error) {
+			workers, err := c.Working(ctx)
+			return int64(len(workers)) + many, err
+		}},
+		{"Info", []int{5, 3 * many}, func(ctx context.Context, c *resque.Client) (int64, error) {
+			info, err := c.Info(ctx)
+			return info.Pending / 3, err
 		}},
 	} {
-		before := len(proxy.Seen())
-		if err := test.call(); err != nil {
-			t.Fatal(err)
-		}
-		if sent := len(proxy.Seen()) - before; sent != test.requests {
-			t.Errorf("%s took %d requests, want %d", test.name, sent, test.requests)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			kept, seen, round := "", 0, 0
+			url := redistest.NewFake(t, func(args []string) string {
+				if args[0] == "PING" || args[0] == "INFO" {
+					return "+PONG\r\n"
+				}
+				switch args[0] {
+				case "SMEMBERS":
+					kept += names(map[string]string{"workers": "host:%d:q", "queues": "q%d", "failed_queues": "q%d_failed"}[args[1]])
+				case "MGET", "HMGET":
+					asked := len(args) - 1
+					if args[0] == "HMGET" {
+						asked--
+					}
+					kept += fmt.Sprintf("*%d\r\n", asked) + strings.Repeat("$-1\r\n", asked)
+				default: // LLEN, STRLEN
+					kept += ":3\r\n"
+				}
+				seen++
+				if round == len(test.batches) || seen < test.batches[round] {
+					return ""
+				}
+				answer := kept
+				kept, seen, round = "", 0, round+1
+				return answer
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			c, err := resque.Open(ctx, url, resque.Options{Namespace: resque.NoNamespace})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			if got, err := test.call(ctx, c); got != many || err != nil {
+				t.Errorf("%d, %v, after %d round trips and %d more requests", got, err, round, seen)
+			}
+		})
 	}
 }
 
@@ -184,13 +312,14 @@ func TestInfo(t *testing.T) {
 		}
 		s.Seed(map[string]any{
 			"queues": redistest.Set{"a", "b", "odd"}, "queue:a": redistest.List{"1", "2", "3"}, "queue:odd": "a text",
-			"workers": redistest.Set{"h:1:a", "h:2:a"}, "worker:h:2:a": `{}`,
+			"workers": redistest.Set{"h:1:a", "h:2:a", "h:3:a", "h:4:a"}, "worker:h:2:a": `{}`,
+			"worker:h:3:a": "", "worker:h:4:a": redistest.List{"no hand"}, // neither is one
 			"stat:processed": "100", "stat:failed": "40", "failed": redistest.List{"x", "y"},
 			"failed_queues": redistest.Set{"a_failed", "b_failed"}, "a_failed": redistest.List{"x"}, "b_failed": redistest.List{"x", "y", "z"},
 		})
 		info, err := c.Info(t.Context())
 		want := resque.Info{
-			Pending: 3, Queues: 3, Workers: 2, Working: 1, Processed: 100, FailedTotal: 40, FailedRecords: 2, FailedQueueRecords: 4,
+			Pending: 3, Queues: 3, Workers: 4, Working: 1, Processed: 100, FailedTotal: 40, FailedRecords: 2, FailedQueueRecords: 4,
 		}
 		if diff := cmp.Diff(want, info); diff != "" || err != nil {
 			t.Error(diff, err)
