@@ -283,7 +283,6 @@ func workerCalls() map[string][]form {
 		"processed":                            {no(ofWorker(func(w resque.WorkerInfo) any { return w.Processed }))},
 		"failed":                               {no(ofWorker(func(w resque.WorkerInfo) any { return w.Failed }))},
 		"started":                              {no(ofWorker(func(w resque.WorkerInfo) any { return ruby.TimeToS(local(w.Started)) }))},
-		"heartbeat":                            {no(ofWorker(func(w resque.WorkerInfo) any { return w.Heartbeat }))},
 		"paused?":                              {no(func(ctx context.Context, r *apiReplayer) (any, error) { return r.client.AllPaused(ctx) })},
 		"workers":                              {no(func(ctx context.Context, r *apiReplayer) (any, error) { return ids(r.client.Workers(ctx)) })},
 		"working":                              {no(func(ctx context.Context, r *apiReplayer) (any, error) { return ids(r.client.Working(ctx)) })},
