@@ -104,6 +104,26 @@ func TestStopBesideRun(t *testing.T) {
 	}
 }
 
+// Whoever starts Run on a goroutine doesn't know whether its own Stop comes first.
+func TestStopBeforeRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, redistest.New(t))
+	for range 20 {
+		w := b.worker(own, map[string]resque.Handler{"Good": resque.HandlerFunc(good)})
+		ended := make(chan error)
+		go func() { ended <- w.Run(t.Context()) }()
+		if err := w.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if workers := b.server.Get("workers"); workers != nil {
+		t.Errorf("workers: %v", workers)
+	}
+}
+
 // QUIT arrives while a job with a retry policy is on its way into a hand.
 func TestDrainWhileReserving(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,7 @@ type Worker struct {
 	fallback      Handler
 	stopRun       context.CancelFunc // ends Run, while it runs
 	ran           chan struct{}      // closed when it has returned
+	stopped       bool               // before there was a beginning
 
 	// Of Start, Step and Stop one runs at a time; so these need no lock.
 	begun, ended bool  // the hooks Start and Stop had their turn
@@ -114,12 +115,12 @@ func (w *Worker) registrationOf(class string) *Registration {
 
 // Run works until ctx ends, or Drain is called and the running jobs are done. It
 // then stops as Stop does. Redis being away is no reason to return: the worker
-// waits for it. nil after a clean stop; an error when it can't start or could
-// not give everything back.
+// waits for it. nil after a clean stop, and at once where Stop came first; an
+// error when it can't start or could not give everything back.
 func (w *Worker) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := w.claim(cancel); err != nil {
+	if ok, err := w.claim(cancel); !ok {
 		return err
 	}
 	defer close(w.ran)
@@ -127,15 +128,18 @@ func (w *Worker) Run(ctx context.Context) error {
 	return w.run(ctx)
 }
 
-// claim notes that Run runs.
-func (w *Worker) claim(cancel context.CancelFunc) error {
+// claim notes that Run runs; not ok: it mustn't.
+func (w *Worker) claim(cancel context.CancelFunc) (ok bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopRun != nil {
-		return errors.New("resque: Run was called before: make a new worker")
+		return false, errors.New("resque: Run was called before: make a new worker")
+	}
+	if w.stopped {
+		return false, nil
 	}
 	w.stopRun, w.ran = cancel, make(chan struct{})
-	return nil
+	return true, nil
 }
 
 func (w *Worker) run(ctx context.Context) error {
@@ -195,10 +199,12 @@ func (w *Worker) Heartbeat(ctx context.Context, at time.Time) error {
 // (CancelTimeout), gives the unfinished back to the heads of their queues and
 // unregisters (ReleaseTimeout). ctx ends the waiting for jobs early. While Run
 // runs, Stop ends it and waits for it, or for ctx; Run answers what went wrong.
+// Where Run is still to come, on another goroutine, it returns at once.
 func (w *Worker) Stop(ctx context.Context) error {
-	w.mu.RLock()
+	w.mu.Lock()
 	cancel, ran := w.stopRun, w.ran
-	w.mu.RUnlock()
+	w.stopped = w.stopped || cancel == nil && !w.begun
+	w.mu.Unlock()
 	if cancel == nil {
 		defer w.over(ctx)
 		return w.dispatcher.stop(ctx)
