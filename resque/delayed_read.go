@@ -203,8 +203,7 @@ func (c *Client) eachTime(ctx context.Context, visit func(delayedTime) bool) err
 				return err
 			}
 			for i, t := range times {
-				t.jobs, err = Int(lengths[i], nil)
-				if err != nil && ErrorCode(err) != "WRONGTYPE" {
+				if t.jobs, err = lengthOf(lengths[i]); err != nil {
 					return fmt.Errorf("resque: counting the delayed jobs of %d: %w", t.at.Unix(), err)
 				}
 				if t.jobs > 0 && !visit(t) {

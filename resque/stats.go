@@ -48,10 +48,24 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	}
 	info := Info{
 		Queues: int64(len(queues)), Workers: int64(len(workers)),
-		Processed: number(stats[0]), FailedTotal: number(stats[1]), FailedRecords: number(replies[4]),
+		Processed: number(stats[0]), FailedTotal: number(stats[1]),
 	}
-	err = c.countInto(ctx, &info, queues, workers, lists)
-	return info, err
+	if info.FailedRecords, err = lengthOf(replies[4]); err == nil {
+		err = c.countInto(ctx, &info, queues, workers, lists)
+	}
+	if err != nil {
+		return Info{}, fmt.Errorf("resque: counting: %w", err)
+	}
+	return info, nil
+}
+
+// lengthOf reads the length of a list or text; a key of another type has none.
+func lengthOf(reply any) (int64, error) {
+	n, err := Int(reply, nil)
+	if ErrorCode(err) == "WRONGTYPE" {
+		return 0, nil
+	}
+	return n, err
 }
 
 // namesOf reads the first three replies: names of queues, workers and lists of
@@ -86,12 +100,15 @@ func (c *Client) countInto(ctx context.Context, info *Info, queues, workers, lis
 		return err
 	}
 	for i, reply := range replies {
+		n, err := lengthOf(reply)
 		switch {
+		case err != nil:
+			return err
 		case i < len(queues):
-			info.Pending += number(reply)
+			info.Pending += n
 		case i < len(queues)+len(lists):
-			info.FailedQueueRecords += number(reply)
-		case number(reply) > 0:
+			info.FailedQueueRecords += n
+		case n > 0:
 			info.Working++
 		}
 	}

@@ -3,6 +3,7 @@ package resque_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -325,6 +326,28 @@ func TestInfo(t *testing.T) {
 			t.Error(diff, err)
 		}
 	})
+}
+
+// What Redis refuses to tell isn't 0.
+func TestInfoWithoutRights(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"llen", "strlen", "mget", "smembers"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.New(t)
+			if !s.Real() {
+				t.Skip("needs a server with users")
+			}
+			s.Seed(map[string]any{"workers": redistest.Set{"h:1:a"}, "worker:h:1:a": "{}"})
+			user := s.Namespace()
+			s.Do("ACL", "SETUSER", user, "on", "nopass", "~*", "+@all", "-"+command)
+			t.Cleanup(func() { s.Do("ACL", "DELUSER", user) })
+			c := dialTest(t, s, strings.Replace(s.URL(), "://", "://"+url.QueryEscape(user)+":any@", 1), nil)
+			if info, err := c.Info(t.Context()); resque.ErrorCode(err) != "NOPERM" || info != (resque.Info{}) {
+				t.Errorf("%+v, %v", info, err)
+			}
+		})
+	}
 }
 
 // What the inspection says of a worker of this package that is at work.
