@@ -216,22 +216,7 @@ func TestDelayedHooks(t *testing.T) {
 				if n, err := test.call(t.Context(), c); n != wantN || err != nil {
 					t.Errorf("%d, %v; without hooks %d", n, err, wantN)
 				}
-				before, after, _ := strings.Cut(test.want, "|")
-				if diff := cmp.Diff(append(splitCalls(before), splitCalls(after)...), append([]string{}, h.calls...)); diff != "" {
-					t.Error(diff)
-				}
-				for i, state := range h.states {
-					expected := want
-					if i < len(splitCalls(before)) {
-						expected = delayedHookSeed()
-					}
-					if diff := cmp.Diff(expected, state); diff != "" {
-						t.Errorf("while %s ran: %s", h.calls[i], diff)
-					}
-				}
-				if diff := cmp.Diff(want, s.Dump()); diff != "" {
-					t.Error("hooks changed what is written:", diff)
-				}
+				h.check(t, test.want, delayedHookSeed(), want)
 			})
 		})
 	}

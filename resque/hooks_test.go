@@ -103,6 +103,28 @@ func splitCalls(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, ","), func(call string) bool { return call == "" })
 }
 
+// check compares the calls with those of want, "before|after", and what stood in
+// Redis while they ran.
+func (h *told) check(t *testing.T, want string, seed, written map[string]any) {
+	t.Helper()
+	before, after, _ := strings.Cut(want, "|")
+	if diff := cmp.Diff(append(splitCalls(before), splitCalls(after)...), append([]string{}, h.calls...)); diff != "" {
+		t.Error(diff)
+	}
+	for i, state := range h.states {
+		expected := written
+		if i < len(splitCalls(before)) {
+			expected = seed
+		}
+		if diff := cmp.Diff(expected, state); diff != "" {
+			t.Errorf("while %s ran: %s", h.calls[i], diff)
+		}
+	}
+	if diff := cmp.Diff(written, h.server.Dump()); diff != "" {
+		t.Error("hooks changed what is written:", diff)
+	}
+}
+
 // The hooks run in Ruby's order, the before hooks before anything is written and
 // the after hooks behind it.
 func TestClientHooksOrder(t *testing.T) {
@@ -124,22 +146,7 @@ func TestClientHooksOrder(t *testing.T) {
 				if err := test.call(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
-				before, after, _ := strings.Cut(test.want, "|")
-				if diff := cmp.Diff(append(splitCalls(before), splitCalls(after)...), append([]string{}, h.calls...)); diff != "" {
-					t.Error(diff)
-				}
-				for i, state := range h.states {
-					expected := want
-					if i < len(splitCalls(before)) {
-						expected = map[string]any{}
-					}
-					if diff := cmp.Diff(expected, state); diff != "" {
-						t.Errorf("while %s ran: %s", h.calls[i], diff)
-					}
-				}
-				if diff := cmp.Diff(want, s.Dump()); diff != "" {
-					t.Error("hooks changed what is written:", diff)
-				}
+				h.check(t, test.want, map[string]any{}, want)
 			})
 		})
 	}
