@@ -10,10 +10,10 @@ import (
 // time, of some hundred records and some megabytes at most, while others add,
 // remove and requeue records: one that stays in its list is met, and only once
 // (unless others remove nearly all that was met, and add more, within one page).
-// What fails meanwhile is met only where others remove older ones. An error is the last that it yields; the
-// record beside it is empty. The loop's body may requeue and remove records,
-// best by the same store: of several with the same text it then doesn't pass
-// over any.
+// What fails meanwhile is met only where others remove older ones. An error is the
+// last that it yields; the record beside it is empty. The loop's body may requeue
+// and remove records, best by the same store: of several with the same text it
+// then doesn't pass over any.
 func (s *Store) Each(ctx context.Context, f Filter, order Order) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		lists, err := s.lists(ctx, f.List)

@@ -16,10 +16,10 @@ import (
 //
 // It answers {length, index of the first text, texts, digests}, both in the
 // order of their reading; or {"wrongtype"} for what is no list. A negative index
-// counts from the end, and what lies before the list counts as read; with the step -1, an index behind the end is the last
-// one. The first text and the first digest are there whatever their bytes. The
-// elements are taken eight at a time, so that a few large ones never make a
-// large whole.
+// counts from the end, and what lies before the list counts as read; with the step
+// -1, an index behind the end is the last one. The first text and the first digest
+// are there whatever their bytes. The elements are taken eight at a time, so that
+// a few large ones never make a large whole.
 const pageLua = `
 local kind = redis.call('TYPE', KEYS[1])
 kind = kind.ok or kind
@@ -103,8 +103,9 @@ func wrongType(list string) error {
 
 // All answers up to count records from start on, oldest first (Ruby:
 // Resque::Failure.all); "" is the list failed. A negative start counts from the
-// end, and what would stand before the list is none of the records. It answers fewer where they take more than 4 MB together, one at least:
-// go on behind the last one's Index. Blank and broken ones are among them.
+// end, and what would stand before the list is none of the records. It answers
+// fewer where they take more than 4 MB together, one at least: go on behind the
+// last one's Index. Blank and broken ones are among them.
 func (s *Store) All(ctx context.Context, list string, start, count int64) ([]Record, error) {
 	if list == "" {
 		list = keyFailed

@@ -40,7 +40,7 @@ func (c *Client) EnqueueDelayed(ctx context.Context, queue, class string, args .
 // enqueued for then (resque-scheduler: delay_or_enqueue_at). A time that isn't
 // after now enqueues them at once. It answers how many jobs that were. Each job
 // is moved in one step: none gets lost in between. Several calls at one time
-// leave one job.
+// leave one job, where it has to wait.
 func (c *Client) DelayOrEnqueueAt(ctx context.Context, at time.Time, queue, class string, args ...any) (int64, error) {
 	text, err := checkDelayed(queue, class, args)
 	if err != nil {

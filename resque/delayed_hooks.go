@@ -9,8 +9,8 @@ import (
 	"example.com/understudy/compat/ruby"
 )
 
-// moveDelayed is takeDelayed with hooks. They are asked about each before anything is written; job is what they see,
-// with the item's own time where it has none.
+// moveDelayed is takeDelayed with hooks. They are asked about each before anything
+// is written; job is what they see, with the item's own time where it has none.
 func (c *Client) moveDelayed(
 	ctx context.Context, item []byte, job NewJob, waits bool, then []Write,
 ) (moved int64, notes []string, err error) {

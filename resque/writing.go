@@ -13,9 +13,9 @@ import (
 //	     HOLDS is a condition: these are all members of the set
 //
 // It answers "ok"; "wrongtype <key>" when a key isn't what its write needs; or
-// "changed" when a condition doesn't hold. Only "ok" has written anything. Lua doesn't roll back, so all keys are looked at
-// before the first write; a shortage of memory and the like refuse that first
-// one.
+// "changed" when a condition doesn't hold. Only "ok" has written anything. Lua
+// doesn't roll back, so all keys are looked at before the first write; a shortage
+// of memory and the like refuse that first one.
 const writeLua = `
 local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset', HOLDS = 'set'}
 local function holds(key, first, count)

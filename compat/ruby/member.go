@@ -1,8 +1,9 @@
 package ruby
 
-// SetMember gives the object's text with one member set as a Ruby Hash sets it: in its place where the key is there
-// already, else as the last one. All other bytes stay as they are, blanks and comments included. Where the key stands
-// several times, each of them takes the value. value is written as it is.
+// SetMember gives the object's text with one member set as a Ruby Hash sets it: in
+// its place where the key is there already, else as the last one. All other bytes
+// stay as they are, blanks and comments included. Where the key stands several
+// times, each of them takes the value. value is written as it is.
 func SetMember(object []byte, key string, value []byte) ([]byte, error) {
 	s := scanner{src: object}
 	if err := s.blank(); err != nil {
