@@ -22,6 +22,8 @@ type link struct {
 	mu sync.Mutex
 	// line holds a fate for each reply that is still to come.
 	line []fate
+	// held is the reply to a request whose copy hasn't been carried out yet.
+	held []byte
 	// deaf drops all further replies.
 	deaf bool
 	// ending closes the link when the line is empty.
@@ -43,6 +45,9 @@ type fate int
 
 const (
 	forward fate = iota
+	// hold keeps the reply until the copy, whose own one is swallowed, was carried
+	// out: else a test could go on while the copy is still to come.
+	hold
 	swallow
 	cut
 )
@@ -75,7 +80,7 @@ func (l *link) requests() {
 			leaving = true
 			l.send(raw, args, cut)
 		case Duplicate:
-			l.send(raw, args, forward)
+			l.send(raw, args, hold)
 			l.send(raw, args, swallow)
 		case Pass, Late:
 			l.send(raw, args, forward)
@@ -110,9 +115,9 @@ func (l *link) replies() {
 			l.close()
 			return
 		}
-		pass, last := l.next(r)
-		if pass && !l.proxy.swallows(l) {
-			if _, err := l.client.Write(r.raw); err != nil {
+		answer, last := l.next(r)
+		if answer != nil && !l.proxy.swallows(l) {
+			if _, err := l.client.Write(answer); err != nil {
 				l.close()
 				return
 			}
@@ -124,18 +129,41 @@ func (l *link) replies() {
 	}
 }
 
-// next takes the reply's fate out of the line.
-func (l *link) next(r reply) (pass, last bool) {
+// next takes the reply's fate out of the line, and answers what the client gets
+// now; nil: nothing.
+func (l *link) next(r reply) (answer []byte, last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.subscribed && (r.first == "message" || r.first == "pmessage") || len(l.line) == 0 {
-		return !l.deaf, false
+	answer = r.raw
+	if !l.subscribed || r.first != "message" && r.first != "pmessage" {
+		answer, last = l.fated(r.raw)
+	}
+	if l.deaf {
+		answer = nil
+	}
+	return answer, last
+}
+
+// fated does with a reply what stands first in the line.
+func (l *link) fated(raw []byte) (answer []byte, last bool) {
+	if len(l.line) == 0 {
+		return raw, false
 	}
 	f := l.line[0]
 	l.line = l.line[1:]
 	l.moved.Broadcast()
-	l.deaf = l.deaf || f == cut
-	return f == forward && !l.deaf, l.ending && len(l.line) == 0
+	last = l.ending && len(l.line) == 0
+	switch f {
+	case hold:
+		l.held = raw
+	case swallow:
+		answer, l.held = l.held, nil
+	case cut:
+		l.deaf = true
+	case forward:
+		answer = raw
+	}
+	return answer, last
 }
 
 // leave ends the link once the replies that are still to come have come, so
