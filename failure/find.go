@@ -43,7 +43,7 @@ const (
 // none. It looks through the lists on the server, some thousand records a call.
 func (s *Store) Find(ctx context.Context, id string) (Record, error) {
 	if len(id) != idDigits {
-		return Record{}, fmt.Errorf("failure: %q is no ID: use the %d digits of Record.ID", id, idDigits)
+		return Record{}, fmt.Errorf("failure: %q is no ID: use the %d hex digits of Record.ID", id, idDigits)
 	}
 	lists, err := s.Lists(ctx)
 	if err != nil {

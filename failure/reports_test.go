@@ -38,7 +38,7 @@ func TestH2TypesOfKeysAreRubys(t *testing.T) {
 			}
 		}
 		checkDump(t, s, map[string]any{"failed": redistest.Set{"x"}})
-		if n, err := store.Clear(t.Context(), ""); n != 0 || err != nil {
+		if n, err := store.ClearAll(t.Context()); n != 0 || err != nil {
 			t.Errorf("cleared %d, %v", n, err)
 		}
 		checkDump(t, s, map[string]any{})
@@ -226,7 +226,7 @@ func TestH9CountIsWhatIsThere(t *testing.T) {
 	if lists, err := newStore(t, s, false).Lists(t.Context()); err != nil || fmt.Sprint(lists) != "[failed]" {
 		t.Errorf("%v, %v", lists, err)
 	}
-	if n, err := newStore(t, s, true).Clear(t.Context(), ""); n != 3 || err != nil {
+	if n, err := newStore(t, s, true).ClearAll(t.Context()); n != 3 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
 	}
 	checkDump(t, s, map[string]any{

@@ -144,11 +144,14 @@ func TestStrangeListsAreRefused(t *testing.T) {
 			if err := call("queue:q"); err == nil || !strings.Contains(err.Error(), `no list "queue:q": use failed`) {
 				t.Errorf("%s, by queue %v: %v", name, perQueue, err)
 			}
+			if err := call("queue:q_failed"); err == nil || !strings.Contains(err.Error(), "no list") {
+				t.Errorf("%s of a queue named like a list, by queue %v: %v", name, perQueue, err)
+			}
 			if err := call("q_failed"); err == nil != perQueue && !errors.Is(err, failure.ErrGone) {
 				t.Errorf("%s of a list by queue, by queue %v: %v", name, perQueue, err)
 			}
 		}
-		if _, err := store.Find(t.Context(), "12"); err == nil || !strings.Contains(err.Error(), "12 digits") {
+		if _, err := store.Find(t.Context(), "12"); err == nil || !strings.Contains(err.Error(), "12 hex digits") {
 			t.Error(err)
 		}
 		if _, err := store.Find(t.Context(), "123456789abc"); !errors.Is(err, failure.ErrGone) {
@@ -156,4 +159,19 @@ func TestStrangeListsAreRefused(t *testing.T) {
 		}
 	}
 	checkDump(t, s, before)
+}
+
+// An empty name never means everything.
+func TestClearRefusesNoName(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		s.Seed(map[string]any{"failed": redistest.List{"a", "b"}})
+		store := newStore(t, s, false)
+		if n, err := store.Clear(t.Context(), ""); n != 0 || err == nil || !strings.Contains(err.Error(), "ClearAll") {
+			t.Errorf("%d, %v", n, err)
+		}
+		if n, err := store.ClearAll(t.Context()); n != 2 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
 }

@@ -134,15 +134,30 @@ redis.call('UNLINK', KEYS[1])
 return count
 `
 
-// Clear deletes a list with all that is in it, blank and broken records
-// included; "": all lists (Ruby: Resque::Failure.clear). Its name stays in
-// failed_queues. It answers how many records went.
+// Clear deletes a list with all that is in it, blank and broken records included
+// (Ruby: Resque::Failure.clear with a queue). Its name stays in failed_queues. It
+// answers how many records went. "" is refused: ClearAll is for all lists.
 func (s *Store) Clear(ctx context.Context, list string) (int64, error) {
+	if list == "" {
+		return 0, errors.New("failure: the list to clear is empty: name one, or use ClearAll")
+	}
 	lists, err := s.lists(ctx, list)
 	if err != nil {
 		return 0, err
 	}
-	total := int64(0)
+	return s.clearLists(ctx, lists)
+}
+
+// ClearAll is Clear for all lists of the store (Ruby: Resque::Failure.clear).
+func (s *Store) ClearAll(ctx context.Context) (int64, error) {
+	lists, err := s.Lists(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return s.clearLists(ctx, lists)
+}
+
+func (s *Store) clearLists(ctx context.Context, lists []string) (total int64, err error) {
 	for _, name := range lists {
 		n, err := resque.Int(s.client.Run(ctx, s.clear, []string{s.client.Keys().Of(name)}))
 		if err != nil {
@@ -164,8 +179,9 @@ func (s *Store) lists(ctx context.Context, list string) ([]string, error) {
 // checkList refuses names of other keys: a list is cleared and written to by its
 // name.
 func (s *Store) checkList(list string) error {
+	waiting := strings.HasPrefix(list, "queue:") // jobs of a queue that is named like a list
 	switch {
-	case list == keyFailed, s.perQueue && strings.HasSuffix(list, suffixFailed):
+	case list == keyFailed, s.perQueue && strings.HasSuffix(list, suffixFailed) && !waiting:
 		return nil
 	case s.perQueue:
 		return fmt.Errorf("failure: there is no list %q: use failed, or the name of a queue with _failed behind it", list)

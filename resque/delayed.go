@@ -8,8 +8,8 @@ import (
 
 // EnqueueAt lets a job wait for a time (Ruby: Resque.enqueue_at_with_queue),
 // after which a scheduler puts it into its queue: Ruby's, or package scheduler.
-// The time is cut to the second, and one that isn't after now puts the job into
-// its queue at once. See Enqueue about errors.
+// The time is cut to the second, and one that isn't after now, the zero time
+// too, puts the job into its queue at once. See Enqueue about errors.
 func (c *Client) EnqueueAt(ctx context.Context, at time.Time, queue, class string, args ...any) error {
 	return c.enqueue(ctx, NewJob{Queue: queue, Class: class, Args: args, At: at})
 }
@@ -39,10 +39,13 @@ func (c *Client) waits(at time.Time) (bool, error) {
 	if at.IsZero() || at.Unix() <= now.Unix() {
 		return false, nil
 	}
-	if delay := at.Sub(now); c.options.MaxDelay > 0 && delay > c.options.MaxDelay {
+	// In seconds first: time.Time.Sub wraps around for times that far away.
+	seconds := at.Unix() - now.Unix()
+	far := seconds > int64(c.options.MaxDelay/time.Second)+1
+	if c.options.MaxDelay > 0 && (far || at.Sub(now) > c.options.MaxDelay) {
 		return false, &InvalidJobError{Field: "At", Err: fmt.Errorf(
 			"is %d days from now: an absolute time given as a delay? (Options.MaxDelay allows %d days)",
-			int64(delay/day), int64(c.options.MaxDelay/day))}
+			seconds/int64(day/time.Second), int64(c.options.MaxDelay/day))}
 	}
 	return true, nil
 }

@@ -1,6 +1,7 @@
 package resque_test
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,6 +86,9 @@ func TestDelaysHaveABound(t *testing.T) {
 		{-1, 1_700_000_000 * time.Second, true},
 	} {
 		c := dialTest(t, s, s.URL(), func(o *resque.Options) { o.Clock, o.MaxDelay = &fixedClock{now: now}, test.bound })
+		if err := c.EnqueueAt(t.Context(), time.Unix(math.MaxInt64, 0), "q", "X"); test.bound >= 0 && err == nil {
+			t.Errorf("%+v: a time beyond all bounds is accepted", test)
+		}
 		err := c.EnqueueIn(t.Context(), test.in, "q", "X")
 		if ok := err == nil; ok != test.ok || !ok && !strings.Contains(err.Error(), "Options.MaxDelay") {
 			t.Errorf("%+v: %v", test, err)

@@ -163,3 +163,11 @@ func TestHandleRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestNewWorkerWithoutClient(t *testing.T) {
+	t.Parallel()
+	_, err := resque.NewWorker(nil, resque.WorkerConfig{Queues: []string{"q"}})
+	if wrong, ok := errors.AsType[*resque.ConfigError](err); !ok || wrong.Field != "client" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -189,8 +189,9 @@ func (c *Client) pageFromEnd(ctx context.Context, key string, after int64) (page
 // many elements they found. done, if there is one, is called behind each step for
 // those edits that found some.
 func (c *Client) editAll(ctx context.Context, edits []Edit, done func(edit int)) (total int64, err error) {
-	for at := 0; at < len(edits); at += editBatch {
-		found, err := c.Edit(ctx, edits[at:min(at+editBatch, len(edits))]...)
+	for at := 0; at < len(edits); {
+		step := edits[at : at+stepOfEdits(edits[at:])]
+		found, err := c.Edit(ctx, step...)
 		if err != nil {
 			return total, err
 		}
@@ -200,8 +201,22 @@ func (c *Client) editAll(ctx context.Context, edits []Edit, done func(edit int))
 				done(at + i)
 			}
 		}
+		at += len(step)
 	}
 	return total, nil
+}
+
+// stepOfEdits is how many of the edits go in one step: at least one, and so few
+// that large elements don't keep the server from others.
+func stepOfEdits(edits []Edit) int {
+	size := 0
+	for i, e := range edits {
+		size += len(e.Raw)
+		if i > 0 && (i == editBatch || size > maxStepBytes) {
+			return i
+		}
+	}
+	return len(edits)
 }
 
 // RemoveQueue removes a queue with all of its jobs, and its name (Ruby:
@@ -211,24 +226,26 @@ func (c *Client) RemoveQueue(ctx context.Context, queue string) error {
 	if err := checkText("Queue", queue); err != nil {
 		return err
 	}
-	replies, err := c.Pipeline(ctx, Call{Command: "MULTI"},
-		Call{Command: "SREM", Keys: []string{c.keys.Of(keyQueues)}, Args: []any{queue}},
-		Call{Command: "DEL", Keys: []string{c.keys.Of(queueKey(queue))}},
-		Call{Command: "EXEC"})
-	if err != nil {
-		return err
-	}
-	results, err := Values(replies[3], nil)
-	for _, result := range results {
-		if refused, ok := result.(error); ok {
-			err = errors.Join(err, refused)
-		}
-	}
-	if err != nil {
+	keys := []string{c.keys.Of(keyQueues), c.keys.Of(queueKey(queue))}
+	if _, err := c.Run(ctx, c.removeScript, keys, queue); err != nil {
 		return fmt.Errorf("resque: removing the queue %s: %w", queue, err)
 	}
 	return nil
 }
+
+// removeQueueLua removes a queue. It is a script and no transaction, which Redis
+// refuses where memory is short: making room must work then.
+//
+//	KEYS 1 queues, 2 queue:<name>
+//	ARGV 1 the queue's name
+//
+// It answers 1. A set of queues that is none is an error, and nothing was
+// written.
+const removeQueueLua = `
+redis.call('SREM', KEYS[1], ARGV[1])
+redis.call('DEL', KEYS[2])
+return 1
+`
 
 // PauseAll makes all workers of the namespace, Ruby's too, take no more jobs
 // until ResumeAll (Ruby: the key pause-all-workers). Running jobs go on.

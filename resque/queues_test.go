@@ -348,3 +348,18 @@ func TestPauseAll(t *testing.T) {
 		}
 	})
 }
+
+// Where memory is short, queues can still be removed.
+func TestRemoveQueueWithoutMemory(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewOwn(t)
+	c := dialTest(t, s, s.URL(), nil)
+	s.Seed(map[string]any{"queues": redistest.Set{"a"}, "queue:a": redistest.List{"1"}})
+	s.Do("CONFIG", "SET", "maxmemory", 1)
+	if err := c.RemoveQueue(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(map[string]any{}, s.Dump()); diff != "" {
+		t.Error(diff)
+	}
+}

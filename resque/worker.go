@@ -48,6 +48,9 @@ var ErrNoHandlers = errors.New("resque: the worker has no handlers: call Handle 
 // NewWorker makes a worker; it talks to Redis only when it starts. An error is a
 // *ConfigError that names the field.
 func NewWorker(client *Client, cfg WorkerConfig) (*Worker, error) {
+	if client == nil {
+		return nil, configError("client", "is nil: make one with Open")
+	}
 	queues, err := ParseQueueList(cfg.Queues...)
 	if err != nil {
 		return nil, err

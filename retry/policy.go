@@ -32,7 +32,8 @@ type Policy struct {
 	// 0, which is Never here, but the default: the number of delays of Backoff,
 	// else the longest Wait of On, else 1. Negative: Never, or for ever.
 	Limit int
-	// Delay is the wait before a retry (retry_delay). Zero value, 0 or
+	// Delay is the wait before a retry (retry_delay), after which a scheduler,
+	// Ruby's or package scheduler, puts the job into its queue. Zero value, 0 or
 	// negative: none.
 	Delay Delay
 	// Backoff is a wait for each retry, in its order; after the last one, that

@@ -227,7 +227,11 @@ func failureCalls() map[string][]form {
 			return nothing(err)
 		})},
 		"failure.clear": {one(func(ctx context.Context, r *apiReplayer, list *string) (any, error) {
-			_, err := r.store.Clear(ctx, named(list))
+			if list == nil {
+				_, err := r.store.ClearAll(ctx)
+				return nothing(err)
+			}
+			_, err := r.store.Clear(ctx, *list)
 			return nothing(err)
 		})},
 		"failure.clear_retried": {no(func(ctx context.Context, r *apiReplayer) (any, error) {

@@ -263,7 +263,7 @@ func TestEndpointThatDoesNotStop(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	_, reset := serve(t, cut(""))
-	_, garbage := serve(t, cut("SSH-2.0\r\n"))
+	_, garbage := serve(t, cut("SSH-2.0 "+secret+"\r\n"))
 	unknown := httptest.NewUnstartedServer(say(200, ""))
 	unknown.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of us
 	unknown.StartTLS()
@@ -277,7 +277,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}{
 		{"refused", gone.URL, "connection refused", syscall.ECONNREFUSED},
 		{"reset", reset.URL, "", nil},
-		{"another protocol", garbage.URL, "malformed HTTP response", nil},
+		{"another protocol", garbage.URL, "what came back is no HTTP", nil},
 		{"an unknown authority", unknown.URL, "certificate signed by unknown authority", nil},
 		{"TLS where there is none", strings.Replace(reset.URL, "http:", "https:", 1), "", nil},
 		{"no host at all", "http://", "no Host in request URL", nil},

@@ -1,9 +1,11 @@
 package endpoint
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"example.com/understudy/internal/foreign"
 )
@@ -48,6 +50,8 @@ const (
 	clientError = "HTTP::ClientError"
 )
 
+var errNoHTTP = errors.New("what came back is no HTTP")
+
 func redirects(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -59,8 +63,12 @@ func redirects(status int) bool {
 }
 
 // noAnswer is the failure to get any answer. Neither the address, beyond its
-// host, nor a header stands in it.
+// host, nor a header stands in it: what net/http quotes of an answer that is no
+// HTTP may be an echo of the request, and is left out.
 func (h *Handler) noAnswer(err error) error {
+	if strings.Contains(err.Error(), "malformed") {
+		err = errNoHTTP
+	}
 	return &foreign.Error{
 		Exception: foreign.SystemCallError, Parents: []string{foreign.StandardError},
 		Message: "no answer from " + h.URL.Host + ": " + err.Error(), Cause: err,
