@@ -263,7 +263,10 @@ func TestEndpointThatDoesNotStop(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	_, reset := serve(t, cut(""))
-	_, garbage := serve(t, cut("SSH-2.0 "+secret+"\r\n"))
+	_, garbage := serve(t, cut("SSH-2.0\r\n"))
+	_, echo := serve(t, cut("Bearer "+secret+"\r\n"))
+	_, status := serve(t, cut("HTTP/1.1 /?token="+secret+" OK\r\n\r\n"))
+	_, length := serve(t, cut("HTTP/1.1 503 Busy\r\nContent-Length: "+secret+"\r\n\r\n"))
 	unknown := httptest.NewUnstartedServer(say(200, ""))
 	unknown.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of us
 	unknown.StartTLS()
@@ -277,7 +280,10 @@ func TestNobodyAnswers(t *testing.T) {
 	}{
 		{"refused", gone.URL, "connection refused", syscall.ECONNREFUSED},
 		{"reset", reset.URL, "", nil},
-		{"another protocol", garbage.URL, "what came back is no HTTP", nil},
+		{"another protocol", garbage.URL, "malformed HTTP response", nil},
+		{"an echo", echo.URL, "malformed HTTP", nil},
+		{"an echo in the first line", status.URL, "malformed HTTP", nil},
+		{"a length that is none", length.URL, "bad Content-Length", nil},
 		{"an unknown authority", unknown.URL, "certificate signed by unknown authority", nil},
 		{"TLS where there is none", strings.Replace(reset.URL, "http:", "https:", 1), "", nil},
 		{"no host at all", "http://", "no Host in request URL", nil},

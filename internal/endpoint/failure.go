@@ -1,9 +1,9 @@
 package endpoint
 
 import (
-	"errors"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -50,8 +50,6 @@ const (
 	clientError = "HTTP::ClientError"
 )
 
-var errNoHTTP = errors.New("what came back is no HTTP")
-
 func redirects(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -62,15 +60,19 @@ func redirects(status int) bool {
 	}
 }
 
+// quoted is what net/http quotes of an answer that it doesn't understand.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
 // noAnswer is the failure to get any answer. Neither the address, beyond its
-// host, nor a header stands in it: what net/http quotes of an answer that is no
-// HTTP may be an echo of the request, and is left out.
+// host, nor a header stands in it: what net/http quotes of an answer may be an
+// echo of the request, and is left out.
 func (h *Handler) noAnswer(err error) error {
-	if strings.Contains(err.Error(), "malformed") {
-		err = errNoHTTP
+	text := err.Error()
+	if strings.Contains(text, "connection broken") { // by what came back
+		text = quoted.ReplaceAllString(text, `"…"`)
 	}
 	return &foreign.Error{
 		Exception: foreign.SystemCallError, Parents: []string{foreign.StandardError},
-		Message: "no answer from " + h.URL.Host + ": " + err.Error(), Cause: err,
+		Message: "no answer from " + h.URL.Host + ": " + text, Cause: err,
 	}
 }
