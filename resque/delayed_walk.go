@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -145,17 +144,11 @@ func beginsWith(jobs, anchor []DelayedJob) bool {
 func (d *delayedChange) change(ctx context.Context, jobs []DelayedJob, first int64) (stay []DelayedJob, err error) {
 	var edits []Edit
 	var planned []DelayedJob
-	// For each list: where the next job stands, and how many before it will be gone
-	// when the step runs that the job's edit goes with.
-	place, chosen, gone := map[string]int64{}, map[string]int64{}, map[string]int64{}
+	place := map[string]int64{} // where in its list the next job stands
 	for _, job := range jobs {
 		edit, yes, err := d.plan(job)
 		if yes {
-			if len(edits)%editBatch == 0 {
-				gone = maps.Clone(chosen)
-			}
-			edit.Near = first + place[job.key] - gone[job.key]
-			chosen[job.key]++
+			edit.Near = first + place[job.key]
 			edits, planned = append(edits, edit), append(planned, job)
 		} else {
 			stay = append(stay, job)
@@ -168,7 +161,7 @@ func (d *delayedChange) change(ctx context.Context, jobs []DelayedJob, first int
 	var changed []DelayedJob
 	n, err := d.client.editAll(ctx, edits, func(i int) { changed = append(changed, planned[i]) })
 	d.changed += n
-	if d.done != nil {
+	if d.done != nil && len(changed) > 0 {
 		err = errors.Join(err, d.done(changed))
 	}
 	return stay, err

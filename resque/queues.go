@@ -145,7 +145,6 @@ func (c *Client) removeClass(ctx context.Context, key, class string) (removed in
 				edits = append(edits, Edit{Key: key, Raw: element, Near: first + int64(i)})
 			}
 		}
-		slices.Reverse(edits) // so that a batch doesn't move what the next one is about
 		gone, err := c.editAll(ctx, edits, nil)
 		removed += gone
 		if err != nil || len(page) < pageSize {
@@ -185,18 +184,24 @@ func (c *Client) pageFromEnd(ctx context.Context, key string, after int64) (page
 	return page, max(0, length-after-pageSize), err
 }
 
-// editAll carries out any number of edits, in several steps, and answers how
-// many elements they found. done, if there is one, is called behind each step for
-// those edits that found some.
+// editAll carries out any number of edits that remove elements, in several steps,
+// and answers how many they found. Those of one list stand in its order, with the
+// indices that they have before the first step. done, if there is one, is called
+// behind each step for those that found some.
 func (c *Client) editAll(ctx context.Context, edits []Edit, done func(edit int)) (total int64, err error) {
+	gone := map[string]int64{} // how many elements of each list earlier steps removed
 	for at := 0; at < len(edits); {
-		step := edits[at : at+stepOfEdits(edits[at:])]
+		step := slices.Clone(edits[at : at+stepOfEdits(edits[at:])])
+		for i := range step {
+			step[i].Near -= gone[step[i].Key]
+		}
 		found, err := c.Edit(ctx, step...)
 		if err != nil {
 			return total, err
 		}
 		for i, n := range found {
 			total += n
+			gone[step[i].Key] += n
 			if done != nil && n > 0 {
 				done(at + i)
 			}
