@@ -97,7 +97,7 @@ func readRecord(list string, index int64, raw []byte, loc *time.Location) Record
 	for _, m := range members {
 		r.read(m)
 	}
-	r.FailedAt, r.RetriedAt = readTime(r.FailedAtText, loc), readTime(r.RetriedAtText, loc)
+	r.FailedAt, r.RetriedAt = timeOf(r.FailedAtText, loc), timeOf(r.RetriedAtText, loc)
 	if err := r.readJob(); err != nil {
 		r.Err = fmt.Errorf("%w: %w", ErrNoJob, err)
 	}
@@ -183,20 +183,11 @@ func linesOf(value []byte) []string {
 	return lines
 }
 
-// readTime reads what Ruby, goworker (RFC 3339), php-resque (date's form) and
-// node-resque (JavaScript's) write; zero: it is none of these.
-func readTime(text string, loc *time.Location) time.Time {
-	if text == "" {
+// timeOf is a record's time; zero: its text is missing or no time.
+func timeOf(text string, loc *time.Location) time.Time {
+	t, err := ruby.ParseAnyTime(text, loc)
+	if err != nil {
 		return time.Time{}
 	}
-	if t, err := ruby.ParseTime(text, loc); err == nil {
-		return t
-	}
-	text, _, _ = strings.Cut(text, " (") // JavaScript's name of the zone
-	for _, layout := range []string{time.UnixDate, "Mon Jan 02 2006 15:04:05 GMT-0700", time.RFC1123Z, time.RFC1123} {
-		if t, err := time.ParseInLocation(layout, text, loc); err == nil {
-			return t
-		}
-	}
-	return time.Time{}
+	return t
 }

@@ -148,18 +148,11 @@ func readTime(what, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if t, err := ruby.ParseTime(text, time.UTC); err == nil {
+	if t, err := ruby.ParseAnyTime(text, time.UTC); err == nil {
 		return t, nil
 	}
 	if second, err := strconv.ParseInt(text, 10, 64); err == nil { // node-resque's started
 		return time.Unix(second, 0).UTC(), nil
-	}
-	plain, _, _ := strings.Cut(text, " m=") // goworker's started is what Go prints
-	plain, _, _ = strings.Cut(plain, " (")  // node-resque's run_at is what JavaScript prints
-	for _, layout := range []string{"2006-01-02 15:04:05 -0700 MST", "Mon Jan 02 2006 15:04:05 GMT-0700", time.UnixDate} {
-		if t, err := time.Parse(layout, plain); err == nil {
-			return t, nil
-		}
 	}
 	return time.Time{}, fmt.Errorf("resque: %s %.100q is no time", what, text)
 }

@@ -2,6 +2,7 @@ package ruby
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -14,6 +15,9 @@ const (
 	layoutToSUTC      = "2006-01-02 15:04:05 UTC"
 	layoutFailure     = "2006/01/02 15:04:05"
 	layoutFailureZone = layoutFailure + " MST"
+
+	layoutGo         = "2006-01-02 15:04:05 -0700 MST"
+	layoutJavaScript = "Mon Jan 02 2006 15:04:05 GMT-0700"
 )
 
 // ISO8601UTC is Time#utc.iso8601, the run_at of a busy worker: 2026-01-02T03:04:05Z.
@@ -45,6 +49,23 @@ func ParseTime(text string, loc *time.Location) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("ruby: %q is no time in any of Resque's forms", text)
+}
+
+// ParseAnyTime reads what ParseTime does, and what Resque's workers in other languages write: goworker's (Go's
+// Time.String), node-resque's (JavaScript's forms; Ruby reads their GMT+0100 wrongly) and php-resque's (that of date).
+func ParseAnyTime(text string, loc *time.Location) (time.Time, error) {
+	t, err := ParseTime(text, loc)
+	if err == nil {
+		return t, nil
+	}
+	plain, _, _ := strings.Cut(text, " m=") // Go's monotonic clock
+	plain, _, _ = strings.Cut(plain, " (")  // JavaScript's name of the zone
+	for _, layout := range []string{layoutGo, layoutJavaScript, time.UnixDate, time.RFC1123Z, time.RFC1123} {
+		if t, err := time.ParseInLocation(layout, plain, loc); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, err
 }
 
 // zoneOf gives the location for texts of this layout: the word UTC in it is text to package time, not a zone.

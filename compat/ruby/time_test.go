@@ -64,3 +64,21 @@ func TestParseTime(t *testing.T) {
 		}
 	}
 }
+
+func TestParseAnyTime(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"2026-01-02T03:04:05Z", "2026-01-02 03:04:05.5 +0000 UTC m=+0.012345678", "2026-01-02 04:04:05 +0100 CET",
+		"Fri Jan 02 2026 04:04:05 GMT+0100 (Central European Standard Time)", "Fri Jan  2 03:04:05 UTC 2026",
+		"Fri, 02 Jan 2026 03:04:05 GMT", "Fri, 02 Jan 2026 04:04:05 +0100",
+	} {
+		if got, err := ruby.ParseAnyTime(text, time.UTC); err != nil || got.Unix() != 1767323045 {
+			t.Errorf("ParseAnyTime(%q) = %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "soon", "1767323045", "Fri Jan 02 2026"} {
+		if got, err := ruby.ParseAnyTime(text, time.UTC); err == nil {
+			t.Errorf("ParseAnyTime(%q) = %v", text, got)
+		}
+	}
+}
