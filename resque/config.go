@@ -27,6 +27,15 @@ type WorkerConfig struct {
 	// Failures is where failures go. nil: the list failed, as in Ruby.
 	Failures FailureBackend
 
+	// Retry is for the classes that have no policy of their own, on queues that
+	// have none: a retry.Policy or a retry.Waits. nil: they aren't tried again,
+	// as in Ruby.
+	Retry RetryPolicy
+	// QueueRetry is the same for the jobs that came from a queue, by its name.
+	// The nearest wins, whole: class, then queue, then worker. A job whose class
+	// has no handler isn't tried again.
+	QueueRetry map[string]RetryPolicy
+
 	// Middleware wraps every handler; the first one is outermost.
 	Middleware []Middleware
 

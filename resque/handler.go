@@ -35,8 +35,12 @@ type Registration struct {
 	// Timeout cancels a run that takes longer; the run then fails as
 	// Timeout::Error. 0: none.
 	Timeout time.Duration
-	// Retrier decides about failed runs; nil: no retry, as in Ruby.
+	// Retrier decides about failed runs. nil: that of the queue which the job
+	// came from, else that of the worker (WorkerConfig.QueueRetry and Retry),
+	// else no retry, as in Ruby.
 	Retrier Retrier
+	// NoRetry keeps those of the queue and the worker from this class.
+	NoRetry bool
 }
 
 // HandleOption is an option of Worker.Handle: Queue, Timeout, a retry.Policy.
@@ -56,6 +60,15 @@ func (f HandleOptionFunc) Apply(r *Registration) error { return f(r) }
 func Queue(name string) HandleOption {
 	return HandleOptionFunc(func(r *Registration) error {
 		r.Queue = name
+		return nil
+	})
+}
+
+// NoRetry keeps a class from the retries of its queue and its worker
+// (WorkerConfig.QueueRetry and Retry).
+func NoRetry() HandleOption {
+	return HandleOptionFunc(func(r *Registration) error {
+		r.Retrier, r.NoRetry = nil, true
 		return nil
 	})
 }

@@ -127,10 +127,10 @@ func (w *Worker) failed(r *run, err error) outcome {
 	return out
 }
 
-// askRetrier asks the class's Retrier. The user's own functions may panic: the
+// askRetrier asks the job's Retrier. The user's own functions may panic: the
 // job then fails with both errors.
 func (w *Worker) askRetrier(r *run, err error) (decision Decision) {
-	if r.registration == nil || r.registration.Retrier == nil || r.malformed != nil || r.counterErr != nil {
+	if r.retrier == nil || r.malformed != nil || r.counterErr != nil {
 		return Decision{}
 	}
 	defer func() {
@@ -138,8 +138,8 @@ func (w *Worker) askRetrier(r *run, err error) (decision Decision) {
 			decision = Decision{Err: errors.Join(err, newPanicError(value))}
 		}
 	}()
-	return r.registration.Retrier.Decide(FailedRun{
-		Job: r.job, Err: err, Counter: r.counter, Attempt: r.job.Attempt, Random: r.random, Registration: r.registration,
+	return r.retrier.Decide(FailedRun{
+		Job: r.job, Err: err, Counter: r.counter, Attempt: r.job.Attempt, Random: r.random, Now: w.cfg.Clock.Now(), Registration: r.registration,
 	})
 }
 

@@ -35,13 +35,14 @@ func (w *Worker) newRun(s *slot, g *grant) *run {
 	if err != nil {
 		return r
 	}
-	if r.registration = w.registrationOf(class); r.registration != nil && r.registration.Retrier != nil {
+	r.registration = w.registrationOf(class)
+	if r.retrier = w.retrierFor(r.registration, g.queue); r.retrier != nil {
 		r.counter, r.counterErr = w.counterOf(r)
 	}
 	return r
 }
 
-// counterOf asks the class's Retrier for the job's counter; it may be the
+// counterOf asks the job's Retrier for the job's counter; it may be the
 // user's own code, so a panic fails the run only.
 func (w *Worker) counterOf(r *run) (c Counter, err error) {
 	defer func() {
@@ -49,7 +50,7 @@ func (w *Worker) counterOf(r *run) (c Counter, err error) {
 			err = newPanicError(value)
 		}
 	}()
-	return r.registration.Retrier.Counter(r.job, r.random)
+	return r.retrier.Counter(r.job, r.random)
 }
 
 // starts says that a handler will run: what is no job, has no handler or could

@@ -1,6 +1,9 @@
 package resque
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Retrier decides what becomes of the failed runs of a class. Package retry has
 // the real ones; this is the seam where they plug in.
@@ -13,6 +16,53 @@ type Retrier interface {
 	// Decide says what becomes of a run that failed. Apart from the user's own
 	// functions (checks, callbacks) it is pure.
 	Decide(run FailedRun) Decision
+}
+
+// RetryPolicy is what a Retrier is made from: a retry.Policy or a retry.Waits.
+type RetryPolicy interface {
+	// Retrier checks and compiles the policy.
+	Retrier() (Retrier, error)
+}
+
+// compileRetries makes the policies of the worker and its queues ready.
+func (w *Worker) compileRetries() (err error) {
+	if w.retrier, err = compiled("Retry", w.cfg.Retry); err != nil {
+		return err
+	}
+	w.queueRetriers = make(map[string]Retrier, len(w.cfg.QueueRetry))
+	for queue, policy := range w.cfg.QueueRetry {
+		if w.queueRetriers[queue], err = compiled("QueueRetry["+queue+"]", policy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compiled(field string, p RetryPolicy) (Retrier, error) {
+	if p == nil {
+		return nil, nil //nolint:nilnil // none is no error
+	}
+	retrier, err := p.Retrier()
+	if err != nil {
+		return nil, fmt.Errorf("resque: WorkerConfig.%s: %w", field, err)
+	}
+	return retrier, nil
+}
+
+// retrierFor is the nearest policy to a job: its class's, its queue's, the
+// worker's; nil: none.
+func (w *Worker) retrierFor(r *Registration, queue string) Retrier {
+	switch {
+	case r == nil:
+		return nil
+	case r.Retrier != nil || r.NoRetry:
+		return r.Retrier
+	}
+	// A nil policy of a queue, too, is nearer than the worker's.
+	if ofQueue, ok := w.queueRetriers[queue]; ok {
+		return ofQueue
+	}
+	return w.retrier
 }
 
 // Counter is a job's retry counter in Redis.
@@ -36,6 +86,8 @@ type FailedRun struct {
 	Attempt int64
 	// Random is the number that Counter was given.
 	Random float64
+	// Now is the worker's time.
+	Now time.Time
 	// Registration tells the class's own queue.
 	Registration *Registration
 }

@@ -47,6 +47,7 @@ type run struct {
 
 	job          *Job
 	registration *Registration // nil: unknown class
+	retrier      Retrier       // nil: the job isn't tried again
 	malformed    error         // why the element is no job
 	counter      Counter
 	counterErr   error // why the counter could not be named or stepped

@@ -28,6 +28,8 @@ type Worker struct {
 	mu            sync.RWMutex
 	registrations map[string]*Registration
 	fallback      Handler
+	retrier       Retrier            // of the worker
+	queueRetriers map[string]Retrier // of its queues
 	stopRun       context.CancelFunc // ends Run, while it runs
 	ran           chan struct{}      // closed when it has returned
 	stopped       bool               // before there was a beginning
@@ -65,6 +67,9 @@ func NewWorker(client *Client, cfg WorkerConfig) (*Worker, error) {
 	}
 	if cfg.Fallback != nil {
 		w.fallback = w.wrap(cfg.Fallback)
+	}
+	if err := w.compileRetries(); err != nil {
+		return nil, err
 	}
 	w.dispatcher = newDispatcher(w)
 	return w, nil

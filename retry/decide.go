@@ -49,6 +49,7 @@ type failed struct {
 	err     error
 	lineage []resque.Link
 	run     resque.FailedRun
+	at      time.Time // what the strategy answered
 }
 
 // Decide applies the rules. The order is resque-retry's: ignored errors, limit,
@@ -122,9 +123,9 @@ func (r *retrier) retry(f *failed) (*resque.Retry, error) {
 
 // wanted says whether limit, errors and checks want a retry.
 func (r *retrier) wanted(f *failed) (bool, error) {
-	if r.limit == 0 || r.limit > 0 && f.job.Attempt >= int64(r.limit) {
+	if again, err := r.within(f); !again || err != nil {
 		r.debug("the retry limit is reached", f)
-		return false, nil
+		return false, err
 	}
 	if r.listed(f) {
 		r.debug("the error is sufficient for a retry", f)
@@ -144,6 +145,14 @@ func (r *retrier) wanted(f *failed) (bool, error) {
 	return false, nil
 }
 
+// within says that one more retry is allowed.
+func (r *retrier) within(f *failed) (bool, error) {
+	if r.Strategy != nil {
+		return r.ask(f)
+	}
+	return r.limit < 0 || r.limit > 0 && f.job.Attempt < int64(r.limit), nil
+}
+
 func (r *retrier) listed(f *failed) bool {
 	switch {
 	case r.Fatal != nil:
@@ -156,6 +165,9 @@ func (r *retrier) listed(f *failed) bool {
 }
 
 func (r *retrier) delay(f *failed) (int64, error) {
+	if r.Strategy != nil {
+		return f.untilNext(), nil
+	}
 	if !r.On.waits() {
 		return r.plainDelay(f.job, f.err, f.run.Random)
 	}

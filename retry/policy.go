@@ -43,6 +43,10 @@ type Policy struct {
 	// Jitter multiplies the waits of Backoff by a random factor
 	// (retry_delay_multiplicand_min and _max). Zero value: none.
 	Jitter Jitter
+	// Strategy says how often and when instead of Limit, Delay, Backoff, Jitter
+	// and the Wait of On, which are refused beside it; so is ExpireAfter. nil:
+	// those fields do.
+	Strategy Strategy
 	// On lists the errors that are tried again (retry_exceptions). nil: all;
 	// empty: none, so that Check alone decides. With Wait each error has delays
 	// of its own; the nearest entry counts, and an error that only Check lets

@@ -35,7 +35,12 @@ type Spec struct {
 	BackoffStrategy *Backoff `json:"backoff_strategy,omitempty" yaml:"backoff_strategy,omitempty"`
 	MultiplicandMin *float64 `json:"retry_delay_multiplicand_min,omitempty" yaml:"retry_delay_multiplicand_min,omitempty"`
 	MultiplicandMax *float64 `json:"retry_delay_multiplicand_max,omitempty" yaml:"retry_delay_multiplicand_max,omitempty"`
-	ExpireAfter     *Seconds `json:"expire_retry_key_after,omitempty" yaml:"expire_retry_key_after,omitempty"`
+	// RetryWaits is a list of waits, or the word default: Waits, with
+	// MaxAttempts attempts, the first one included; 0: 10, negative: without
+	// end.
+	RetryWaits  *Backoff `json:"retry_waits,omitempty" yaml:"retry_waits,omitempty"`
+	MaxAttempts *int     `json:"max_attempts,omitempty" yaml:"max_attempts,omitempty"`
+	ExpireAfter *Seconds `json:"expire_retry_key_after,omitempty" yaml:"expire_retry_key_after,omitempty"`
 	// SleepAfterRequeue is in seconds; fractions are kept.
 	SleepAfterRequeue *float64        `json:"sleep_after_requeue,omitempty" yaml:"sleep_after_requeue,omitempty"`
 	RetryQueue        *string         `json:"retry_queue,omitempty" yaml:"retry_queue,omitempty"`
@@ -95,11 +100,11 @@ type CheckSpec struct {
 // specNames are the options of the fields of a Policy.
 func specNames() *strings.Replacer {
 	return strings.NewReplacer(
-		"{On}", "retry_exceptions", "{Fatal}", "fatal_exceptions", "{Ignore}", "ignore_exceptions",
+		"{On}", "retry_exceptions", "{Limit}", "retry_limit", "{Fatal}", "fatal_exceptions", "{Ignore}", "ignore_exceptions",
 		"{Backoff}", "backoff_strategy", "{Delay}", "retry_delay", "{Jitter}", "retry_delay_multiplicand_min",
 		"{Key}", "redis_retry_key", "{Identifier}", "retry_identifier", "{ExpireAfter}", "expire_retry_key_after",
 		"{Delegate}", "retry_job_delegate", "{Queue}", "retry_queue", "{Args}", "retry_args",
-		"{ByException}", "retry_delay_by_exception", "{FromArg}", "retry_delay_from_arg", "{Plugin}", "plugin",
+		"{ByException}", "retry_delay_by_exception", "{FromArg}", "retry_delay_from_arg", "{Waits}", "retry_waits", "{Strategy}", "retry_waits", "{Plugin}", "plugin",
 	)
 }
 
@@ -108,7 +113,7 @@ func (s Spec) Enabled() bool {
 	if s.Plugin != "" {
 		return s.Plugin != PluginNone
 	}
-	return s.backsOff() || s.RetryLimit != nil || s.RetryDelay != nil || s.RetryExceptions != nil ||
+	return s.backsOff() || s.waits() || s.RetryLimit != nil || s.RetryDelay != nil || s.RetryExceptions != nil ||
 		s.FatalExceptions != nil || s.IgnoreExceptions != nil || s.ExpireAfter != nil || s.SleepAfterRequeue != nil ||
 		s.RetryQueue != nil || s.RetryJobDelegate != nil || s.RetryIdentifier != nil || s.RedisRetryKey != nil ||
 		s.RetryArgs != nil || s.RetryDelayByException != nil || s.RetryDelayFromArg != nil || s.CriteriaChecks != nil
@@ -118,6 +123,9 @@ func (s Spec) Enabled() bool {
 func (s Spec) backsOff() bool {
 	return s.Plugin == PluginBackoff || s.BackoffStrategy != nil || s.MultiplicandMin != nil || s.MultiplicandMax != nil
 }
+
+// waits says that Waits decides.
+func (s Spec) waits() bool { return s.RetryWaits != nil || s.MaxAttempts != nil }
 
 // Policy is the policy that the options describe, checked; the errors name the
 // options. Where Enabled says no, it is refused: a class without a plugin isn't
@@ -129,6 +137,9 @@ func (s Spec) Policy() (Policy, error) {
 		Limit: s.limit(), Delay: s.delay(), Backoff: s.backoff(), Jitter: s.jitter(),
 		On: errorsOf(s.RetryExceptions), Fatal: named(s.FatalExceptions), Ignore: named(s.IgnoreExceptions),
 		Check: s.checks(), Args: s.RetryArgs.change(), fields: s.RetryIdentifier,
+	}
+	if s.waits() {
+		p.Strategy = s.strategy()
 	}
 	if s.ExpireAfter != nil {
 		p.ExpireAfter = s.ExpireAfter.duration()
@@ -236,6 +247,18 @@ func (s Spec) backoff() []time.Duration {
 	default:
 		return nil
 	}
+}
+
+// strategy is the Waits of retry_waits and max_attempts.
+func (s Spec) strategy() Waits {
+	var w Waits
+	if s.MaxAttempts != nil {
+		w.MaxAttempts = *s.MaxAttempts
+	}
+	if s.RetryWaits != nil && !s.RetryWaits.Default {
+		w.Waits = durations(s.RetryWaits.Delays)
+	}
+	return w
 }
 
 // jitter is 1.0 to 1.0 as far as nothing else is said.

@@ -163,7 +163,8 @@ func delaysOf(raw []byte) ([]Seconds, error) {
 	return append(delays, one), err
 }
 
-// Backoff is a list of delays, or DefaultBackoff.
+// Backoff is a list of delays, or the word default: DefaultBackoff, or the waits
+// of the zero Waits.
 type Backoff struct {
 	Default bool
 	Delays  []Seconds
@@ -176,7 +177,7 @@ func (b *Backoff) UnmarshalJSON(raw []byte) error {
 		return json.Unmarshal(raw, &b.Delays)
 	}
 	if string(bytes.TrimSpace(raw)) != `"default"` {
-		return fmt.Errorf("retry: backoff_strategy is %s: write a list of seconds, or default", raw)
+		return fmt.Errorf("retry: %s is no list of seconds, nor default", raw)
 	}
 	b.Default = true
 	return nil

@@ -47,6 +47,7 @@ func (p Policy) validate(naming *strings.Replacer) error {
 	p.checkJitter(found)
 	p.checkErrors(found)
 	p.checkDelegate(found)
+	p.checkStrategy(found)
 	return errors.Join(found.found...)
 }
 
@@ -72,27 +73,29 @@ func (p Policy) checkConflicts(found *problems) {
 }
 
 func (p Policy) checkDelays(found *problems) {
-	check := func(field string, d time.Duration) {
-		switch {
-		case d%time.Second == 0:
-		case -time.Millisecond < d && d < time.Millisecond: // a bare number
-			found.add(fmt.Sprintf("has %v: Go counts nanoseconds; write %d * time.Second", d, d.Nanoseconds()), field)
-		default:
-			found.add(fmt.Sprintf("has %v: delays are whole seconds, write %v", d, roundUp(d)), field)
-		}
-	}
-	check("Delay", p.Delay.fixed)
+	checkWhole(found, "Delay", p.Delay.fixed)
 	for _, d := range p.Backoff {
-		check("Backoff", d)
+		checkWhole(found, "Backoff", d)
 	}
 	for _, m := range p.On {
 		for _, d := range m.waits {
-			check("On", d)
+			checkWhole(found, "On", d)
 		}
 	}
-	check("ExpireAfter", p.ExpireAfter)
+	checkWhole(found, "ExpireAfter", p.ExpireAfter)
 	if p.ExpireAfter < 0 {
 		found.add("is negative: leave it out for counters that don't expire", "ExpireAfter")
+	}
+}
+
+// checkWhole refuses fractions of seconds.
+func checkWhole(found *problems, field string, d time.Duration) {
+	switch {
+	case d%time.Second == 0:
+	case -time.Millisecond < d && d < time.Millisecond: // a bare number
+		found.add(fmt.Sprintf("has %v: Go counts nanoseconds; write %d * time.Second", d, d.Nanoseconds()), field)
+	default:
+		found.add(fmt.Sprintf("has %v: delays are whole seconds, write %v", d, roundUp(d)), field)
 	}
 }
 

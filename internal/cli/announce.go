@@ -28,7 +28,7 @@ func (a announcement) announce(ctx context.Context, queues resque.QueueList, job
 			hosts = append(hosts, job.HTTP.URL.Host)
 		}
 	}
-	if slices.ContainsFunc(jobs.Jobs, func(j jobsfile.Job) bool { return j.Delayed }) {
+	if jobs.Delayed() {
 		a.lookForScheduler(ctx)
 	}
 	told := []any{"classes", strings.Join(classes, ","), "queues", queues.IDText()}

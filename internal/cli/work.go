@@ -19,6 +19,7 @@ import (
 	"example.com/understudy/internal/jobsfile"
 	"example.com/understudy/internal/program"
 	"example.com/understudy/resque"
+	"example.com/understudy/retry"
 )
 
 const workHelp = `Takes jobs from the queues and performs them with the programs and addresses of
@@ -208,22 +209,40 @@ func (s settings) writePIDFile() error {
 
 // worker makes the worker with a handler for each class of the jobs file.
 func (a *app) worker(client *resque.Client, plan workPlan, transport http.RoundTripper, log *slog.Logger) (*resque.Worker, error) {
-	worker, err := resque.NewWorker(client, plan.config)
+	config := plan.config
+	config.Retry, config.QueueRetry = logged(plan.jobs.Default, log), map[string]resque.RetryPolicy{}
+	for queue, policy := range plan.jobs.Queues {
+		config.QueueRetry[queue] = logged(policy, log)
+	}
+	worker, err := resque.NewWorker(client, config)
 	if err != nil {
 		return nil, err
 	}
 	for _, job := range plan.jobs.Jobs {
 		options := []resque.HandleOption{resque.Queue(job.Queue), resque.Timeout(job.Timeout)}
-		if job.Retry != nil {
+		switch {
+		case job.Retry != nil:
 			policy := *job.Retry
 			policy.Logger = log
 			options = append(options, policy)
+		case job.NoRetry:
+			options = append(options, resque.NoRetry())
 		}
 		if err := worker.Handle(job.Class, a.handler(job, transport), options...); err != nil {
 			return nil, err
 		}
 	}
 	return worker, nil
+}
+
+// logged is a policy with a logger; none stays none.
+func logged(policy *retry.Policy, log *slog.Logger) resque.RetryPolicy {
+	if policy == nil {
+		return nil
+	}
+	logging := *policy
+	logging.Logger = log
+	return logging
 }
 
 // handler performs the jobs of a class, with a program or by posting them.

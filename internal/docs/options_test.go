@@ -1,11 +1,14 @@
 package docs_test
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/understudy/internal/jobsfile"
 	"example.com/understudy/retry"
@@ -135,5 +138,23 @@ func TestOptionsHaveExamples(t *testing.T) {
 		if !ok || !strings.Contains(body, "// Output:\n") {
 			t.Errorf("%s has no example %s with an output", m[2], m[1])
 		}
+	}
+}
+
+// The table of attempts in docs/jobs.md is what the zero Waits does.
+func TestTableOfAttempts(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(0, 0)
+	now := start
+	table := rows(t, read(t, "docs/jobs.md"), "| attempt | wait | after |\n")
+	for i := 1; i < len(table); i++ {
+		next, again := retry.Waits{}.Next(retry.Failed{Attempts: i, Now: now})
+		want := []string{strconv.Itoa(i + 1), fmt.Sprintf("%d s", next.Sub(now)/time.Second), next.Sub(start).String()}
+		if now = next; !again || !slices.Equal(table[i], want) {
+			t.Errorf("the table says %v, and the attempts are %v, %v", table[i], again, want)
+		}
+	}
+	if _, again := (retry.Waits{}).Next(retry.Failed{Attempts: len(table), Now: now}); again {
+		t.Errorf("the table ends at %d attempts", len(table))
 	}
 }

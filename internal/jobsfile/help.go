@@ -14,6 +14,8 @@ func howTo(key string) string {
 		"fatal_exceptions":             "a list of error classes, such as fatal_exceptions: [BadRecipient]",
 		"ignore_exceptions":            "a list of error classes, such as ignore_exceptions: [Resque::TermException]",
 		"backoff_strategy":             "a list of whole seconds, such as backoff_strategy: [0, 60, 600], or backoff_strategy: default",
+		"retry_waits":                  "a list of whole seconds, such as retry_waits: [2, 2, 5], or retry_waits: default",
+		"max_attempts":                 "a whole number, such as max_attempts: 10 (the first attempt included; -1: without end)",
 		"retry_delay_multiplicand_min": "a number, such as retry_delay_multiplicand_min: 0.8",
 		"retry_delay_multiplicand_max": "a number, such as retry_delay_multiplicand_max: 1.5",
 		"expire_retry_key_after":       "whole seconds, such as expire_retry_key_after: 3600",

@@ -26,6 +26,18 @@ type File struct {
 	Path string
 	// Jobs stand in the order of the file.
 	Jobs []Job
+	// Queues are the policies by queue, for classes without one of their own;
+	// a nil policy: no retry.
+	Queues map[string]*retry.Policy
+	// Default is the policy of all other classes. nil: no retry.
+	Default *retry.Policy
+
+	delayed bool // a policy of a queue, or the default one, may wait
+}
+
+// Delayed says that some retry may wait, for which a scheduler is needed.
+func (f *File) Delayed() bool {
+	return f.delayed || slices.ContainsFunc(f.Jobs, func(j Job) bool { return j.delayed })
 }
 
 // Job is how to perform the jobs of a class.
@@ -41,12 +53,13 @@ type Job struct {
 	HTTP *Address
 	// Timeout is how long a run may take; 0: any time.
 	Timeout time.Duration
-	// Retry is the policy; nil: no retry.
+	// Retry is the policy of its own. nil: that of its queue, or the default one.
 	Retry *retry.Policy
-	// Delayed says that a retry may wait, for which a scheduler is needed.
-	Delayed bool
+	// NoRetry keeps those from it.
+	NoRetry bool
 
-	line int // of exec or http
+	delayed bool // a retry of its own policy may wait
+	line    int  // of exec or http
 }
 
 // LineError is one thing that is wrong with a file.

@@ -81,7 +81,15 @@ func refusedFiles() []refused {
 	return []refused{
 		{"nothing", "", []string{"jobs.yml: holds no jobs: write\njobs:\n  DeliverSMS:"}},
 		{"only a comment", "# later\n", []string{"jobs.yml: holds no jobs"}},
-		{"another top", "queue: a\n", []string{"jobs.yml:1: unknown key queue: known here are jobs"}},
+		{"another top", "classes: a\n", []string{"jobs.yml:1: unknown key classes: known here are jobs, queues, defaults"}},
+		{"queues as a list", "queues: [a]\njobs: {A: {exec: [a]}}\n", []string{"jobs.yml:1: queues is a list: write a queue with its options of retry under it, such as\nqueues:"}},
+		{"a queue without a name", "queues: {'': {retry_limit: 1}}\njobs: {A: {exec: [a]}}\n", []string{"jobs.yml:1: a queue without a name under queues"}},
+		{"a queue without options", "queues:\n  a:\njobs: {A: {exec: [a]}}\n", []string{"jobs.yml:2: queue a is empty: write options of retry under it"}},
+		{"a queue with empty options", "queues:\n  a: {}\njobs: {A: {exec: [a]}}\n", []string{"jobs.yml:2: queue a is empty: write options of retry under it"}},
+		{"a queue with a program", "queues:\n  a:\n    exec: [b]\njobs: {A: {exec: [a]}}\n", []string{"jobs.yml:3: queue a: exec belongs to a class, under jobs"}},
+		{"a queue with conflicts", "queues:\n  a:\n    retry_waits: [1]\n    retry_limit: 3\njobs: {A: {exec: [a]}}\n", []string{"jobs.yml:4: queue a: retry_waits and retry_limit both say when to try again: leave retry_limit out, or retry_waits"}},
+		{"defaults as a number", "defaults: 5\njobs: {A: {exec: [a]}}\n", []string{"jobs.yml:1: defaults is 5: write options of retry under it"}},
+		{"defaults with a misspelt key", "defaults: {retry_limt: 5}\njobs: {A: {exec: [a]}}\n", []string{"jobs.yml:1: defaults: unknown key retry_limt: did you mean retry_limit?"}},
 		{"a list", "- a\n", []string{"jobs.yml:1: holds a list, not jobs"}},
 		{"a text", "hello\n", []string{"jobs.yml:1: holds hello, not jobs"}},
 		{"no jobs", "jobs:\n", []string{"jobs.yml:1: jobs is empty: write a class"}},
@@ -248,6 +256,45 @@ func TestPoliciesAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
+func TestQueuesAndDefaults(t *testing.T) {
+	t.Parallel()
+	file, err := jobsfile.Parse("jobs.yml", []byte(`
+queues:
+  mails: {retry_waits: [10, 60], max_attempts: 5}
+  plain: {plugin: none}
+defaults: &all
+  retry_waits: default
+jobs:
+  Own: {exec: [a], retry_limit: 3}
+  None: {exec: [a], plugin: none}
+  Any: {exec: [a]}
+  Same: {exec: [a], <<: *all}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := func(p *retry.Policy) string {
+		if p == nil {
+			return "none"
+		}
+		return fmt.Sprintf("%+v", p.Strategy)
+	}
+	got := []string{waits(file.Default), waits(file.Queues["mails"]), waits(file.Queues["plain"])}
+	for _, job := range file.Jobs {
+		got = append(got, fmt.Sprintf("%s: policy %v, no retry %v", job.Class, job.Retry != nil, job.NoRetry))
+	}
+	want := []string{
+		"{MaxAttempts:0 Waits:[]}", "{MaxAttempts:5 Waits:[10s 1m0s]}", "none",
+		"Own: policy true, no retry false", "None: policy false, no retry true", "Any: policy false, no retry false", "Same: policy true, no retry false",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if policy, ok := file.Queues["plain"]; !ok || policy != nil || !file.Delayed() {
+		t.Errorf("the queue without retries: %v %v; delayed: %v", policy, ok, file.Delayed())
+	}
+}
+
 func TestDelayed(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{
@@ -259,7 +306,7 @@ func TestDelayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := file.Jobs[0].Delayed; got != want {
+		if got := file.Delayed(); got != want {
 			t.Errorf("%s: %v", line, got)
 		}
 	}

@@ -75,12 +75,17 @@ func (p *parser) top(root *yaml.Node) {
 	}
 	found := false
 	for _, e := range entries {
-		if e.name != "jobs" {
-			p.unknown(e, "", []string{"jobs"})
-			continue
+		switch e.name {
+		case "jobs":
+			found = true
+			p.jobs(e)
+		case "queues":
+			p.queues(e)
+		case "defaults":
+			p.file.Default, _ = p.retries(e, "defaults")
+		default:
+			p.unknown(e, "", []string{"jobs", "queues", "defaults"})
 		}
-		found = true
-		p.jobs(e)
 	}
 	if !found && len(p.problems) == 0 {
 		p.fail(root.Line, "holds no jobs: write\n%s", Example)
@@ -135,7 +140,8 @@ func (p *parser) job(class entry) {
 		p.fail(class.line, "%s has nothing that performs it: name a program, such as exec: [./deliver-sms], or an address, such as http: https://sms.internal/deliver", job.Class)
 	}
 	if len(p.problems) == before {
-		p.policy(&job, spec, entries)
+		job.NoRetry = spec.Plugin == retry.PluginNone
+		job.Retry, job.delayed = p.policy(job.Class, job.line, spec, entries)
 	}
 	p.file.Jobs = append(p.file.Jobs, job)
 }
@@ -174,15 +180,15 @@ func (p *parser) exec(job *Job, e entry) {
 	job.Exec = command
 }
 
-// policy makes the options a policy, which refuses those that conflict.
-func (p *parser) policy(job *Job, spec retry.Spec, entries []entry) {
+// policy makes the options a policy, which refuses those that conflict. nil: there
+// is none. waits says that a retry may wait.
+func (p *parser) policy(where string, at int, spec retry.Spec, entries []entry) (made *retry.Policy, waits bool) {
 	if !spec.Enabled() {
-		return
+		return nil, false
 	}
 	policy, err := spec.Policy()
 	if err == nil {
-		job.Retry, job.Delayed = &policy, delayed(spec, policy)
-		return
+		return &policy, delayed(spec, policy)
 	}
 	for _, err := range flatten(err) {
 		line, text := 0, err.Error()
@@ -191,16 +197,17 @@ func (p *parser) policy(job *Job, spec retry.Spec, entries []entry) {
 			line = lastLine(entries, conflict.Fields)
 		}
 		if line == 0 {
-			line = job.line
+			line = at
 		}
-		p.fail(line, "%s: %s", job.Class, text)
+		p.fail(line, "%s: %s", where, text)
 	}
+	return nil, false
 }
 
 // delayed says that some retry waits.
 func delayed(spec retry.Spec, policy retry.Policy) bool {
 	waits := func(seconds retry.Seconds) bool { return seconds > 0 }
-	return spec.RetryDelay != nil && waits(*spec.RetryDelay) ||
+	return spec.RetryDelay != nil && waits(*spec.RetryDelay) || policy.Strategy != nil ||
 		spec.RetryDelayByException != nil || spec.RetryDelayFromArg != nil ||
 		slices.ContainsFunc(policy.Backoff, func(d time.Duration) bool { return d > 0 }) ||
 		slices.ContainsFunc(spec.RetryExceptions, func(e retry.ExceptionDelays) bool { return slices.ContainsFunc(e.Delays, waits) })
