@@ -28,6 +28,10 @@ func TestNearestRetryWins(t *testing.T) {
 	}{
 		{"none at all", nil, "Bad", func(*resque.WorkerConfig) {}, -1},
 		{"the worker's", nil, "Bad", func(c *resque.WorkerConfig) { c.Retry = waiting(300) }, 300},
+		{"a time of its own", nil, "Bad", func(c *resque.WorkerConfig) {
+			at := c.Clock.Now().Add(400 * time.Second)
+			c.Retry = retry.Policy{Strategy: retry.StrategyFunc(func(retry.Failed) (time.Time, bool) { return at, true })}
+		}, 400},
 		{"the queue's", nil, "Bad", func(c *resque.WorkerConfig) {
 			c.Retry, c.QueueRetry = waiting(300), map[string]resque.RetryPolicy{"q": waiting(200)}
 		}, 200},
