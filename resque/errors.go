@@ -52,10 +52,33 @@ const (
 	Interrupted Outcome = "interrupted"
 )
 
+// CancelledClass is the exception under which a cancelled run is recorded.
+const CancelledClass = "Understudy::Cancelled"
+
 // OutcomeError is an error that says what becomes of the run, found through any
-// wrapping: retry.Discard and retry.Cancel make such, ErrDontPerform is one. RunOutcome answers
-// Discarded or Cancelled.
+// wrapping: retry.Discard and retry.Cancel make such, ErrDontPerform is one.
+// RunOutcome answers Discarded or Cancelled; any other answer asks for nothing.
 type OutcomeError interface {
 	error
 	RunOutcome() Outcome
+}
+
+// AskedOutcome is what an error asks to become of its run: Discarded or
+// Cancelled, whichever comes first on its way through what it wraps or joins;
+// Failed: it asks for nothing.
+func AskedOutcome(err error) Outcome {
+	if asking, ok := any(err).(OutcomeError); ok {
+		if kind := contained(asking.RunOutcome); kind == Discarded || kind == Cancelled {
+			return kind
+		}
+	}
+	for _, inner := range unwrap(err) {
+		if inner == nil {
+			continue
+		}
+		if kind := AskedOutcome(inner); kind != Failed {
+			return kind
+		}
+	}
+	return Failed
 }

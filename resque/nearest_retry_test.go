@@ -3,6 +3,7 @@ package resque_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -98,5 +99,42 @@ func TestWorkerRefusesABadPolicy(t *testing.T) {
 		if _, err := resque.NewWorker(b.client, cfg); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// A cancelled run is recorded as such, with its own text, whatever it is wrapped
+// in and whatever the policy says; its counter goes.
+func TestCancelledRuns(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{
+		"plain":          retry.Cancel(errors.New("boom")),
+		"wrapped":        fmt.Errorf("sending: %w", retry.Cancel(errors.New("boom"))),
+		"of a named one": retry.Cancel(resque.ErrTimeout),
+		"joined behind":  errors.Join(resque.ErrTimeout, retry.Cancel(errors.New("boom"))),
+		"deep":           fmt.Errorf("a: %w", errors.Join(oddOutcomeError{errors.New("b")}, fmt.Errorf("c: %w", retry.Cancel(errors.New("boom"))))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+				b := newBench(t, s)
+				s.Seed(map[string]any{"queue:q": redistest.List{`{"class":"Bad","args":[1]}`}})
+				w := b.worker(nil, nil)
+				bad := resque.HandlerFunc(func(context.Context, *resque.Job) error { return err })
+				if err := w.Handle("Bad", bad, retry.Policy{Limit: retry.Forever}); err != nil {
+					t.Fatal(err)
+				}
+				b.start(w)
+				b.step(w)
+				got := b.failures()
+				if len(got) != 1 || got[0].Exception != "Understudy::Cancelled" || got[0].Error != err.Error() {
+					t.Errorf("recorded %+v", got)
+				}
+				for key := range b.keys() {
+					if key != "failed" && !strings.HasPrefix(key, "stat:") {
+						t.Errorf("left %s", key)
+					}
+				}
+			})
+		})
 	}
 }

@@ -87,20 +87,9 @@ func clearCounter(c Counter) []Write {
 	return []Write{clearWrite(c.Key)}
 }
 
-// askedOutcome is what an error says that becomes of its run: Failed, unless it
-// asks for one of those that an error may ask for.
-func askedOutcome(err error) Outcome {
-	if asked, ok := errors.AsType[OutcomeError](err); ok {
-		if kind := asked.RunOutcome(); kind == Discarded || kind == Cancelled {
-			return kind
-		}
-	}
-	return Failed
-}
-
 // failed is the outcome of a run that ended with err.
 func (w *Worker) failed(r *run, err error) outcome {
-	kind := askedOutcome(err)
+	kind := AskedOutcome(err)
 	if kind == Discarded {
 		return outcome{kind: Discarded, writes: clearCounter(r.counter)}
 	}
@@ -113,6 +102,9 @@ func (w *Worker) failed(r *run, err error) outcome {
 		err = decision.Err
 	}
 	f := w.failureOf(r, err, decision)
+	if kind == Cancelled {
+		f.Exception = CancelledClass
+	}
 	out := outcome{kind: kind, failed: true, failure: f, sleep: decision.SleepAfter}
 	if decision.Uncount && r.counter.Key != "" {
 		out.writes = append(out.writes, Write{Command: "DECR", Key: r.counter.Key})

@@ -289,7 +289,7 @@ func (w *Worker) inline(ctx context.Context, class string, args []byte) error {
 	switch {
 	case err == nil:
 		return nil
-	case askedOutcome(err) != Discarded:
+	case AskedOutcome(err) != Discarded:
 		w.failing(r, err)
 	case errors.Is(err, ErrDontPerform):
 		return nil

@@ -1,7 +1,6 @@
 package retry
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -62,8 +61,8 @@ func (r *retrier) Decide(run resque.FailedRun) (d resque.Decision) {
 		}
 	}()
 	f := &failed{job: copyOf(run.Job, run.Attempt), err: run.Err, lineage: resque.ErrorLineage(run.Err), run: run}
-	if asked, ok := errors.AsType[resque.OutcomeError](run.Err); ok {
-		return r.asked(f, asked.RunOutcome())
+	if asked := resque.AskedOutcome(run.Err); asked != resque.Failed {
+		return r.asked(f, asked)
 	}
 	if len(r.Ignore) > 0 && r.Ignore.exact(resque.DescribeError(f.err).Name, f.lineage) {
 		d.Uncount = true

@@ -2,9 +2,6 @@ package retry
 
 import "example.com/understudy/resque"
 
-// ClassCancelled is the exception under which a cancelled job is recorded.
-const ClassCancelled = "Understudy::Cancelled"
-
 // Cancel wraps the error of a job that must not be tried again, whatever its
 // policy says: it is recorded as failed, as Understudy::Cancelled, with err's own
 // text. It works through any wrapping. Cancel(nil) is nil, which is success.
@@ -20,7 +17,7 @@ type cancelError struct{ err error }
 func (e *cancelError) Error() string            { return e.err.Error() }
 func (e *cancelError) Unwrap() error            { return e.err }
 func (*cancelError) RunOutcome() resque.Outcome { return resque.Cancelled }
-func (*cancelError) ExceptionName() string      { return ClassCancelled }
+func (*cancelError) ExceptionName() string      { return resque.CancelledClass }
 
 // Discard wraps the error of a job that is neither tried again nor recorded as
 // failed. It works through any wrapping. Discard(nil) is nil, which is success.

@@ -22,7 +22,7 @@ func readFailure(answer *http.Response) error {
 	if err == nil && len(body) <= foreign.Limit {
 		e.Parse(body)
 	}
-	return e
+	return e.Outcome()
 }
 
 // statusError is what a status says by itself. Its text is the standard one, not

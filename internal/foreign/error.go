@@ -34,6 +34,8 @@ type Error struct {
 	Message string
 	// Lines is the backtrace, outermost last.
 	Lines []string
+	// Cancel asks for no retry, whatever the policy says.
+	Cancel bool
 	// Cause is the error of the operating system where the program didn't start,
 	// or nobody answered; nil: it says nothing more.
 	Cause error
@@ -53,9 +55,24 @@ func (e *Error) Ancestors() []string { return e.Parents }
 // Backtrace is e.Lines.
 func (e *Error) Backtrace() []string { return e.Lines }
 
+// Outcome is e as its handler returns it: one that asks for no retry says so.
+func (e *Error) Outcome() error {
+	if e.Cancel {
+		return &cancelError{e}
+	}
+	return e
+}
+
+// cancelError asks for the end of its job.
+type cancelError struct{ said *Error }
+
+func (c *cancelError) Error() string            { return c.said.Error() }
+func (c *cancelError) Unwrap() error            { return c.said }
+func (*cancelError) RunOutcome() resque.Outcome { return resque.Cancelled }
+
 // Parse takes over what a JSON object says about an error: its exception,
-// ancestors, error and backtrace. Text that is no object, or has neither
-// exception nor error, changes nothing and answers false. Fields of another type
+// ancestors, error, backtrace and whether to cancel. Text that is no object, or has
+// none of exception, error and cancel, changes nothing and answers false. Fields of another type
 // than they should have are passed over; what is no UTF-8 becomes U+FFFD.
 func (e *Error) Parse(text []byte) bool {
 	var fields map[string]json.RawMessage
@@ -64,8 +81,12 @@ func (e *Error) Parse(text []byte) bool {
 	}
 	var name, message string
 	named := textField(fields["exception"], &name)
-	if explained := textField(fields["error"], &message); !named && !explained {
-		return false
+	explained := textField(fields["error"], &message)
+	if json.Unmarshal(fields["cancel"], &e.Cancel) != nil {
+		e.Cancel = false
+	}
+	if !named && !explained {
+		return e.Cancel
 	}
 	var ancestors []string
 	if json.Unmarshal(fields["ancestors"], &ancestors) != nil {

@@ -19,7 +19,7 @@ func readError(line string, status int) error {
 		return e
 	}
 	e.Parse([]byte(line))
-	return e
+	return e.Outcome()
 }
 
 // startError is the failure to start a program at all.
