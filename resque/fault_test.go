@@ -36,6 +36,14 @@ func faultScene(t *testing.T, b *bench, runs *runCount) {
 		}
 	}
 	handle("Good", good)
+	handle("Parent", func(ctx context.Context, job *resque.Job) error {
+		until(t, func() error { // it reads
+			_, err := job.RemoveDelayed(ctx, "low1", "Gone", 1)
+			return err
+		})
+		return job.EnqueueMany(ctx, resque.NewJob{Queue: "elsewhere", Class: "Child"},
+			resque.NewJob{Queue: "elsewhere", Class: "Child", At: b.clock.Now().Add(time.Hour)})
+	})
 	handle("Bad", bad)
 	handle("Counted", good, retry.Policy{})
 	handle("Again", bad, retry.Policy{}, resque.Queue("q"))
@@ -79,13 +87,17 @@ func faultRun(t *testing.T, kind func(t *testing.T) *redistest.Server, rule func
 	t.Helper()
 	s := kind(t)
 	p := redistest.NewProxy(t, s.URL())
+	const gone = `{"class":"Gone","args":[1],"queue":"low1"}`
 	s.Seed(map[string]any{
 		"queues": redistest.Set{"q", "low1"},
 		"queue:q": redistest.List{
 			`{"class":"Good","args":[1]}`, `{"class":"Bad","args":[2]}`, `{"class":"Good","args":[1`,
-			`{"class":"Counted","args":[3]}`, `{"class":"Good","args":[NaN]}`, `{"class":"Again","args":[4]}`,
+			`{"class":"Counted","args":[3]}`, `{"class":"Parent"}`, `{"class":"Good","args":[NaN]}`, `{"class":"Again","args":[4]}`,
 		},
-		"queue:low1": redistest.List{`{"class":"Later","args":[5]}`, `{"class":"Nobody","args":[]}`},
+		"delayed_queue_schedule": redistest.ZSet{"1767330000": 1767330000},
+		"delayed:1767330000":     redistest.List{gone},
+		"timestamps:" + gone:     redistest.Set{"delayed:1767330000"},
+		"queue:low1":             redistest.List{`{"class":"Later","args":[5]}`, `{"class":"Nobody","args":[]}`},
 	})
 	b := newBenchAt(t, s, p.URL())
 	from := len(p.Seen())

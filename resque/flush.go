@@ -208,6 +208,7 @@ func (d *dispatcher) refused(r *run, key string) {
 func (d *dispatcher) settled(r *run) {
 	d.logOutcome(r)
 	d.notify(r.outcome.failure)
+	d.tellEnqueued(r)
 	s := r.slot
 	d.free(s)
 	if r.outcome.sleep > 0 {
@@ -223,22 +224,40 @@ func (d *dispatcher) settled(r *run) {
 	}
 }
 
-// notify tells the failure backend of a recorded failure, beside the work. One
-// that doesn't keep up loses news rather than hold the worker up.
+// notify tells the failure backend of a recorded failure, beside the work.
 func (d *dispatcher) notify(f *Failure) {
 	if _, ok := d.cfg.Failures.(FailureNotifier); !ok || f == nil {
 		return
 	}
+	if !d.beside(func() { d.w.notify(d.aside, f) }) {
+		d.log.Error("a failure was not notified of: too many notifications are under way", "class", f.Job.Class)
+	}
+}
+
+// tellEnqueued calls the hooks after the jobs that a run enqueued, beside the work.
+func (d *dispatcher) tellEnqueued(r *run) {
+	if r.outcome.kind != Done || !r.pending.tells() {
+		return
+	}
+	tell := func() { d.w.callHook(d.aside, "AfterEnqueue", func() { r.pending.tell(d.aside) }) }
+	if !d.beside(tell) {
+		d.log.Error("the hooks after a job's own enqueues were not called: too many are under way", "class", r.job.Class)
+	}
+}
+
+// beside calls a user's function beside the work. One that doesn't keep up loses
+// news rather than hold the worker up: false then.
+func (d *dispatcher) beside(call func()) bool {
 	select {
 	case d.notices <- struct{}{}:
 	default:
-		d.log.Error("a failure was not notified of: too many notifications are under way", "class", f.Job.Class)
-		return
+		return false
 	}
 	d.after.Go(func() {
 		defer func() { <-d.notices }()
-		d.w.notify(d.aside, f)
+		call()
 	})
+	return true
 }
 
 // addBegins begins what was reserved and has a retry counter; an element that

@@ -25,4 +25,6 @@ type Job struct {
 	Attempt int64
 	// WorkerID is the id, in Ruby's registry, of the slot that runs the job.
 	WorkerID string
+
+	pending *pending // of the run; nil outside of it
 }

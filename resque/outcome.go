@@ -73,7 +73,7 @@ func (w *Worker) decide(r *run) (out outcome) {
 	case errors.Is(err, ErrAbandon):
 		return outcome{}
 	case err == nil:
-		return outcome{kind: Done, writes: clearCounter(r.counter)}
+		return outcome{kind: Done, writes: append(clearCounter(r.counter), r.kept...)}
 	case errors.Is(context.Cause(r.ctx), ErrStopping):
 		return outcome{kind: Interrupted}
 	}

@@ -87,7 +87,12 @@ func (w *Worker) call(r *run) (err error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 		defer cancel()
 	}
-	err = r.registration.Handler.Perform(ctx, r.job.clone()) // which it may change
+	job := r.job.clone() // which it may change
+	r.pending = &pending{client: w.client}
+	job.pending = r.pending
+	// Also where the handler panics: what it left running enqueues nothing.
+	defer func() { r.kept = r.pending.close() }()
+	err = r.registration.Handler.Perform(ctx, job)
 	if err != nil && errors.Is(context.Cause(ctx), ErrTimeout) && !errors.Is(err, ErrTimeout) {
 		err = fmt.Errorf("%w: %w", ErrTimeout, err)
 	}

@@ -24,7 +24,7 @@ import (
 //
 // The command CLEAR deletes a retry counter and the note of its last begin.
 const recordLua = `
-local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset', DECR = 'string'}
+local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset', DECR = 'string', LREM = 'list', SREM = 'set'}
 local runs, begins = KEYS[1], KEYS[2]
 local n = tonumber(ARGV[1])
 local list, ask = {}, {'closed'}

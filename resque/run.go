@@ -50,7 +50,9 @@ type run struct {
 	retrier      Retrier       // nil: the job isn't tried again
 	malformed    error         // why the element is no job
 	counter      Counter
-	counterErr   error // why the counter could not be named or stepped
+	pending      *pending // what the handler keeps back, nil before it runs
+	kept         []Write  // that, when it has returned
+	counterErr   error    // why the counter could not be named or stepped
 	random       float64
 	began        time.Time
 

@@ -256,7 +256,8 @@ func (w *Worker) Resume() {
 // handler, and answers the handler's error; a class without a handler is
 // NameError, ErrDontPerform nil. The client's BeforeEnqueue comes before it, and
 // AfterEnqueue where there is no error, with the queue "inline"; OnFailure hears
-// of an error. No retry counter is kept and nothing is tried again (Ruby:
+// of an error. What the job itself enqueues is written when it has succeeded. No
+// retry counter is kept and nothing is tried again (Ruby:
 // Resque.inline, in which resque-retry stands aside).
 func (w *Worker) Inline(ctx context.Context, class string, args ...any) error {
 	if err := checkText("Class", class); err != nil {
@@ -287,6 +288,12 @@ func (w *Worker) inline(ctx context.Context, class string, args []byte) error {
 		err = w.call(r)
 	}
 	switch {
+	case err == nil && len(r.kept) > 0:
+		if err := w.client.write(ctx, r.kept); err != nil {
+			return err
+		}
+		r.pending.tell(ctx)
+		return nil
 	case err == nil:
 		return nil
 	case AskedOutcome(err) != Discarded:

@@ -17,7 +17,7 @@ import (
 // doesn't roll back, so all keys are looked at before the first write; a shortage
 // of memory and the like refuse that first one.
 const writeLua = `
-local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset', HOLDS = 'set'}
+local types = {RPUSH = 'list', LPUSH = 'list', SADD = 'set', ZADD = 'zset', LREM = 'list', SREM = 'set', HOLDS = 'set'}
 local function holds(key, first, count)
   if redis.call('SCARD', key) ~= count then return false end
   for i = first, first + count - 1 do
