@@ -270,31 +270,43 @@ func TestPendingInline(t *testing.T) {
 	})
 }
 
-// A queue whose key is no list keeps the run in hand until that is mended, and
-// nothing of it is written before.
+// A key of the wrong type keeps the run in hand until that is mended, and nothing
+// of it is written before.
 func TestPendingIntoAWrongKey(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, redistest.New(t))
-	w := b.worker(nil, map[string]resque.Handler{"Parent": resque.HandlerFunc(func(ctx context.Context, job *resque.Job) error {
-		return errors.Join(job.Enqueue(ctx, "good", "X"), job.Enqueue(ctx, "bad", "X"))
-	})})
-	b.server.Seed(map[string]any{"queue:bad": "a text", "queue:q": redistest.List{`{"class":"Parent"}`}})
-	if err := w.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if worked, err := w.Step(ctx); worked && err == nil {
-		t.Error("recorded")
-	}
-	if b.server.Get("queue:good") != nil || b.server.Get("worker:"+testID) == nil {
-		t.Errorf("written: %v", b.keys())
-	}
-	b.server.Do("DEL", b.server.Key("queue:bad"))
-	if err := w.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(redistest.List{`{"class":"X","args":[]}`}, b.server.Get("queue:good")); diff != "" {
-		t.Error(diff)
+	const gone = `{"class":"Gone","args":[],"queue":"o"}`
+	for _, key := range []string{"queue:bad", "delayed:1767330000", "queues", "delayed_queue_schedule"} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, redistest.New(t))
+			w := b.worker(nil, map[string]resque.Handler{"Parent": resque.HandlerFunc(func(ctx context.Context, job *resque.Job) error {
+				b.server.Do("DEL", b.server.Key(key))
+				b.server.Seed(map[string]any{key: "a text"})
+				_, err := job.RemoveDelayed(ctx, "o", "Gone")
+				return errors.Join(err, job.Enqueue(ctx, "good", "X"), job.Enqueue(ctx, "bad", "X"), job.EnqueueIn(ctx, time.Hour, "good", "X"))
+			})})
+			b.server.Seed(map[string]any{
+				"timestamps:" + gone: redistest.Set{"delayed:1767330000"},
+				"queue:q":            redistest.List{`{"class":"Parent"}`},
+			})
+			if err := w.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			if worked, err := w.Step(ctx); worked && err == nil {
+				t.Error("recorded")
+			}
+			if b.server.Get("queue:good") != nil || b.server.Get("worker:"+testID) == nil {
+				t.Errorf("written: %v", b.keys())
+			}
+			b.server.Do("DEL", b.server.Key(key))
+			if err := w.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(redistest.List{`{"class":"X","args":[]}`}, b.server.Get("queue:good")); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
