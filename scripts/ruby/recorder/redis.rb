@@ -11,7 +11,8 @@ module Recorder
   RAW = ::Redis.new(url: ENV.fetch('RECORDER_REDIS'))
   Resque.redis = ::Redis.new(url: ENV.fetch('RECORDER_REDIS'))
 
-  MASTER_LOCK = 'resque:resque:resque_scheduler_master_lock'
+  LOCK_NAME = 'resque_scheduler_master_lock'
+  MASTER_LOCK = "resque:resque:#{LOCK_NAME}".freeze
   BACKTRACE = /"backtrace":(?:null|\[(?:"(?:[^"\\]|\\.)*",?)*\])/.freeze
 
   module_function
@@ -31,7 +32,7 @@ module Recorder
 
   # Every key with its type, value, and time to live in seconds where it has one.
   def dump
-    (RAW.keys('*').sort - [MASTER_LOCK]).to_h do |key|
+    RAW.keys('*').sort.reject { |key| key.end_with?(LOCK_NAME) }.to_h do |key|
       type = RAW.type(key)
       entry = { 'type' => type, 'value' => value(key, type) }
       ttl = RAW.ttl(key)
