@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// tracker hears from Redis that a queue changed (CLIENT TRACKING, redirected to
-// a connection that subscribes). Redis watches only what is read right behind a
+// tracker hears from Redis that a key changed (CLIENT TRACKING, redirected to a
+// connection that subscribes). Redis watches only what is read right behind a
 // watchNext (OPTIN): else the keys that the scripts read, and write, would wake
-// the worker that wrote them. A nil tracker is one that hears nothing.
+// the process that wrote them. A nil tracker is one that hears nothing.
 type tracker struct {
 	client *Client
 	log    *slog.Logger
@@ -20,14 +20,14 @@ type tracker struct {
 	change chan struct{} // one is waiting at most
 	queues atomic.Bool   // the set of queues changed
 
-	// The dispatcher's own.
+	// Its reader's own.
 	unable  bool      // Redis doesn't know the command
 	retryAt time.Time // when to try again for a subscriber that fell
 
 	mu     sync.Mutex
 	conn   *conn
 	id     int64
-	on     atomic.Bool // the dispatcher's connection is redirected here
+	on     atomic.Bool // the reader's connection is redirected here
 	closed bool
 	ended  sync.WaitGroup
 }
@@ -39,10 +39,14 @@ const invalidations = "__redis__:invalidate"
 // subscriber is dead, its changes just stop.
 const alive = 10 * time.Second
 
+func newTracker(client *Client, log *slog.Logger) *tracker {
+	return &tracker{client: client, log: log, change: make(chan struct{}, 1)}
+}
+
 // startTracking makes changes of the queues wake the dispatcher, where Redis can
 // do that; else polling does.
 func (d *dispatcher) startTracking(ctx context.Context) {
-	d.track = &tracker{client: d.client, log: d.log, change: make(chan struct{}, 1)}
+	d.track = newTracker(d.client, d.log)
 	if d.conn != nil {
 		d.track.attach(ctx, d.conn)
 	}
@@ -50,11 +54,19 @@ func (d *dispatcher) startTracking(ctx context.Context) {
 
 // mendTracking takes a new subscriber where the old one fell.
 func (d *dispatcher) mendTracking(ctx context.Context, now time.Time) {
-	if d.track == nil || d.conn == nil || d.track.ready() || d.track.unable || now.Before(d.track.retryAt) {
+	if d.track == nil || d.conn == nil || d.track.ready() || !d.track.mayTry(now, d.cfg.Interval) {
 		return
 	}
-	d.track.retryAt = now.Add(d.cfg.Interval)
 	d.track.attach(ctx, d.conn)
+}
+
+// mayTry says, once in every, that a new subscriber may be tried.
+func (t *tracker) mayTry(now time.Time, every time.Duration) bool {
+	if t.unable || now.Before(t.retryAt) {
+		return false
+	}
+	t.retryAt = now.Add(every)
+	return true
 }
 
 // watchNext makes Redis watch the keys that the next command reads.
@@ -74,8 +86,8 @@ func (t *tracker) ready() bool { return t != nil && t.on.Load() }
 // queuesChanged says, once, that the set of queues changed.
 func (t *tracker) queuesChanged() bool { return t != nil && t.queues.Swap(false) }
 
-// attach redirects what the dispatcher's connection reads to the subscriber,
-// which it makes where there is none.
+// attach redirects what the reader's connection reads to the subscriber, which it
+// makes where there is none.
 func (t *tracker) attach(ctx context.Context, reader *conn) {
 	if t == nil {
 		return
@@ -174,8 +186,8 @@ func (t *tracker) ping(k *conn, listening <-chan struct{}) {
 	}
 }
 
-// fell forgets a connection that ended: nothing is watched any more, so the
-// dispatcher is told to look.
+// fell forgets a connection that ended: nothing is watched any more, so the reader
+// is told to look.
 func (t *tracker) fell(k *conn) {
 	_ = k.close() // it ended
 	t.on.Store(false)

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"example.com/understudy/resque"
 )
@@ -20,15 +19,52 @@ func lockKey(keys resque.Keys, prefix string) string {
 	return keys.Of(keys.Namespace() + ":" + prefix + lockName)
 }
 
-func (s *Scheduler) lockSeconds() int64 { return int64(s.cfg.LockTimeout / time.Second) }
+func (s *Scheduler) lockMillis() int64 { return s.cfg.LockTimeout.Milliseconds() }
 
-// keep takes the master lock or renews it, and says whether it is ours.
-func (s *Scheduler) keep(ctx context.Context) (bool, error) {
-	n, err := resque.Int(s.client.Run(ctx, keepScript, []string{s.lock}, s.cfg.Value, s.lockSeconds()))
-	if err != nil {
-		return false, fmt.Errorf("scheduler: the master lock: %w", err)
+// held says whose the master lock is.
+type held int
+
+const (
+	heldByOther held = iota
+	heldAsBefore
+	heldAnew
+)
+
+// hold takes the master lock or renews it, says whose it is, and what there is
+// to do.
+func (s *Scheduler) hold(ctx context.Context) (held, agenda, error) {
+	now := s.cfg.Clock.Now()
+	call := resque.Call{
+		Script: keepScript,
+		Keys:   append([]string{s.lock, s.keys.Of(keySchedule)}, s.asking()...),
+		Args:   []any{s.cfg.Value, s.lockMillis(), now.Unix()},
 	}
-	return n == 1, nil
+	row, err := resque.Values(s.one(ctx, call))
+	if err != nil {
+		return heldByOther, agenda{}, fmt.Errorf("scheduler: the master lock: %w", err)
+	}
+	whose, err := resque.Int(row[0], nil)
+	if err != nil {
+		return heldByOther, agenda{}, fmt.Errorf("scheduler: the master lock: %w", err)
+	}
+	a, err := readAgenda(row[1:])
+	return held(whose), a, err
+}
+
+// one sends a call on the watcher's connection, where there is one.
+func (s *Scheduler) one(ctx context.Context, call resque.Call) (any, error) {
+	send := s.client.Pipeline
+	if s.watch != nil {
+		send = s.watch.Send
+	}
+	replies, err := send(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	if refused, ok := replies[0].(error); ok {
+		return nil, refused
+	}
+	return replies[0], nil
 }
 
 func (s *Scheduler) release(ctx context.Context) error {

@@ -188,7 +188,7 @@ func (p *pass) moveCall(ctx context.Context, dues []due) (keys []string, args []
 		}
 	}
 	keys = append(append(append(keys, lists...), queues...), marks...)
-	args = []any{p.cfg.Value, p.lockSeconds(), len(dues), len(queues), len(p.keys.Of(timestampsPrefix))}
+	args = []any{p.cfg.Value, p.lockMillis(), len(dues), len(queues), len(p.keys.Of(timestampsPrefix))}
 	args = append(append(append(args, counts...), names...), items...)
 	return keys, args
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/understudy/resque"
@@ -16,9 +17,23 @@ type Scheduler struct {
 	cfg    Config
 	keys   resque.Keys
 	lock   string
+	source source        // nil: there are delayed jobs only
+	reload atomic.Bool   // the source is to load everything anew
+	poked  chan struct{} // Reload
+	// watch wakes Run; nil outside of it, which alone changes it.
+	watch *resque.Watcher
 
-	mu     sync.Mutex // held through a pass
+	mu     sync.Mutex // held through a pass and a look
 	master bool
+	loaded bool // the source has loaded under this mastership
+	// agenda is what the last pass or look found. known: nothing was changed by
+	// this scheduler since; armed: Redis tells when somebody else changes it.
+	agenda       agenda
+	known, armed bool
+	// left is how many due times the last pass had to leave where they are.
+	left int64
+	// next is when the source wants its turn; zero: whenever.
+	next time.Time
 	// told are the times whose list is none, as of the last pass: each is
 	// logged once.
 	told map[string]bool
@@ -31,7 +46,9 @@ func New(client *resque.Client, c Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Scheduler{client: client, cfg: c, keys: client.Keys(), lock: lockKey(client.Keys(), c.LockPrefix)}, nil
+	return &Scheduler{
+		client: client, cfg: c, keys: client.Keys(), lock: lockKey(client.Keys(), c.LockPrefix), poked: make(chan struct{}, 1),
+	}, nil
 }
 
 // Tick handles what is due now: it takes the master lock if it is free, and
@@ -41,14 +58,52 @@ func New(client *resque.Client, c Config) (*Scheduler, error) {
 func (s *Scheduler) Tick(ctx context.Context) (moved int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.master, err = s.keep(ctx); err != nil || !s.master {
+	if err := s.keep(ctx); err != nil || !s.master {
 		return 0, err
 	}
+	var faults []error
+	for _, step := range []func(context.Context) error{
+		s.loadSource,
+		func(ctx context.Context) error { moved, err = s.moveDue(ctx); return err },
+		s.passSource,
+	} {
+		err := step(ctx)
+		if errors.Is(err, errLost) {
+			s.lose()
+			break
+		}
+		faults = append(faults, err)
+	}
+	s.known = s.agenda.due == s.left && !s.agenda.asked
+	return moved, errors.Join(faults...)
+}
+
+// keep takes or renews the master lock, and notes what there is to do.
+func (s *Scheduler) keep(ctx context.Context) error {
+	was, reload := s.master, s.reload.Swap(false)
+	whose, found, err := s.hold(ctx)
+	s.master, s.agenda = err == nil && whose != heldByOther, found
+	s.armed = s.armed && s.master == was
+	switch {
+	case err != nil:
+		s.loaded = false // who knows what happened to the lock
+	case !s.master:
+		s.lose()
+	case whose == heldAnew || reload:
+		s.loaded = false
+	}
+	return err
+}
+
+// moveDue moves the delayed jobs that are due.
+func (s *Scheduler) moveDue(ctx context.Context) (moved int, err error) {
 	p := pass{Scheduler: s, now: s.cfg.Clock.Now(), bad: map[string]bool{}, broken: map[string]string{}}
-	err = p.run(ctx)
-	s.told = p.bad
-	if p.lost {
-		s.master = false
+	if s.agenda.due > 0 {
+		err = p.run(ctx)
+	}
+	s.told, s.left = p.bad, int64(len(p.bad))
+	if p.lost && err == nil {
+		err = errLost
 	}
 	return p.moved, err
 }
@@ -66,7 +121,7 @@ func (s *Scheduler) Master() bool {
 func (s *Scheduler) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.master = false
+	s.lose()
 	return s.release(ctx)
 }
 
@@ -105,24 +160,47 @@ func (s *Scheduler) Overdue(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// Run passes over what is due every Interval until ctx ends, then releases the
-// master lock. It outlives any trouble with Redis, trying again after 0.1 s,
-// doubling up to the Interval. The error is that of the release.
+// Run passes over what is due, at the second when it is due, until ctx ends, then
+// releases the master lock. Redis wakes it when something has become sooner; at
+// the latest after each Interval it looks in any case. It outlives any trouble
+// with Redis, trying again after 0.1 s, doubling up to the Interval. The error is
+// that of the release. Of one scheduler, one Run at a time.
 func (s *Scheduler) Run(ctx context.Context) error {
+	s.setWatch(s.client.NewWatcher(min(s.every(), betweenAttempts), s.cfg.Logger))
+	defer s.setWatch(nil)
 	r := reporter{Scheduler: s}
 	for ctx.Err() == nil {
-		_, err := s.Tick(ctx)
+		moved, err := s.Tick(ctx)
 		if ctx.Err() != nil {
 			break
 		}
 		r.report(ctx, err)
-		if s.cfg.Clock.Sleep(ctx, r.wait()) != nil {
+		if moved > 0 {
+			s.cfg.Logger.InfoContext(ctx, "moved delayed jobs to their queues", "jobs", moved)
+		}
+		if r.failed == 0 {
+			err = s.rest(ctx, moved == 0)
+			if ctx.Err() == nil && err != nil {
+				r.report(ctx, err)
+			}
+		}
+		if r.failed > 0 && s.cfg.Clock.Sleep(ctx, r.wait()) != nil {
 			break
 		}
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	return s.Stop(end)
+}
+
+// setWatch sets the watcher, and closes the one before.
+func (s *Scheduler) setWatch(w *resque.Watcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watch != nil {
+		s.watch.Close()
+	}
+	s.watch, s.armed = w, false
 }
 
 const (
@@ -184,11 +262,7 @@ func (r *reporter) report(ctx context.Context, err error) {
 	}
 }
 
-// wait is the time until the next pass: the interval, less after trouble.
+// wait is the time until the next try after trouble.
 func (r *reporter) wait() time.Duration {
-	wait := r.cfg.Interval
-	if n := r.failed; n > 0 {
-		wait = min(wait, firstBackoff<<min(n-1, 10)) //nolint:mnd // 0.1 s doubled ten times is more than any interval needs
-	}
-	return wait
+	return min(r.every(), firstBackoff<<min(r.failed-1, 10)) //nolint:mnd // 0.1 s doubled ten times is more than any interval needs
 }

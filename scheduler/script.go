@@ -16,18 +16,33 @@ const (
 // A script has neither globals nor state, so its value can stand in a variable
 // of the package.
 
-// keepScript takes the master lock if it is free, and renews it if it is ours.
+// keepScript takes the master lock if it is free, renews it if it is ours, and
+// tells what there is to do.
 //
-//	KEYS 1 lock
-//	ARGV 1 our value, 2 seconds it lives
+//	KEYS 1 lock, 2 delayed_queue_schedule,
+//	     then keys whose existence asks for a pass
+//	ARGV 1 our value, 2 milliseconds the lock lives, 3 the second that it is
 //
-// It answers 1 when the lock is ours, else 0.
+// It answers {held, due, next, asked}: held is 0 when the lock is somebody
+// else's, 1 when it is ours as before, 2 when it is ours anew; due is how many
+// times of the schedule are due, next the first score behind them ("": none),
+// asked how many of the further keys exist. A schedule that is none counts as
+// due, so that who moves says what is wrong with it.
 //
 //nolint:gochecknoglobals // immutable
 var keepScript = resque.NewScript("scheduler-keep", `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] and redis.call('SETNX', KEYS[1], ARGV[1]) == 0 then return 0 end
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-return 1
+local held = 1
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  if redis.call('SETNX', KEYS[1], ARGV[1]) == 0 then return {0, 0, '', 0} end
+  held = 2
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+local due = redis.pcall('ZCOUNT', KEYS[2], '-inf', ARGV[3])
+if type(due) ~= 'number' then return {held, 1, '', 0} end
+local later = redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+local asked = 0
+for i = 3, #KEYS do asked = asked + redis.call('EXISTS', KEYS[i]) end
+return {held, due, later[2] or '', asked}
 `)
 
 // releaseScript drops the master lock if it is ours.
@@ -88,7 +103,7 @@ return times
 //	KEYS 1 lock, 2 delayed_queue_schedule, 3 queues, 4 failed,
 //	     then the list of each time, then the list of each queue,
 //	     then timestamps:<item> of each item, time by time
-//	ARGV 1 our value, 2 seconds the lock lives, 3 number of times,
+//	ARGV 1 our value, 2 milliseconds the lock lives, 3 number of times,
 //	     4 number of queues, 5 length of the key timestamps:,
 //	     then for each time its member in the schedule and its number of items,
 //	     then for each queue its name,
@@ -158,6 +173,6 @@ for _, u in ipairs(unchanged) do
   if count > 0 then redis.call('LTRIM', KEYS[lists + t], count, -1) end
   if redis.call('EXISTS', KEYS[lists + t]) == 0 then dropped = dropped + redis.call('ZREM', KEYS[2], member) end
 end
-redis.call('EXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return {'ok', moved, dropped}
 `)
