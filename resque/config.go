@@ -36,6 +36,11 @@ type WorkerConfig struct {
 	// has no handler isn't tried again.
 	QueueRetry map[string]RetryPolicy
 
+	// History is about how many attempts of all workers together are kept in
+	// Redis, as one entry each of some 250 bytes (Client.History). 0: none are.
+	// Negative: refused.
+	History int
+
 	// Middleware wraps every handler; the first one is outermost.
 	Middleware []Middleware
 
@@ -114,6 +119,8 @@ func (c WorkerConfig) complete(clock Clock) (WorkerConfig, error) {
 	switch {
 	case c.Interval < time.Millisecond:
 		return c, configError("WorkerConfig.Interval", "is under a millisecond: use 0 for 5s")
+	case c.History < 0:
+		return c, configError("WorkerConfig.History", "is negative: use 0 for none")
 	case c.Concurrency < 0:
 		return c, configError("WorkerConfig.Concurrency", "is negative: use 0 for 10 slots")
 	case c.Concurrency == 0:

@@ -25,6 +25,7 @@ func faultScene(t *testing.T, b *bench, runs *runCount) {
 	w := b.worker(func(c *resque.WorkerConfig) {
 		c.Queues = []string{"q", "low*"}
 		c.Failures = failure.SuppressRetries(failure.List{})
+		c.History = 1000
 	}, nil)
 	handle := func(class string, h resque.HandlerFunc, options ...resque.HandleOption) {
 		counted := func(ctx context.Context, job *resque.Job) error {
@@ -108,7 +109,19 @@ func faultRun(t *testing.T, kind func(t *testing.T) *redistest.Server, rule func
 	faultScene(t, b, count)
 	p.SetRule(nil)
 	p.ReleaseLate()
-	return b.keys(), p.Seen()[from:], count.runs
+	seen := p.Seen()[from:]
+	return withHistory(b), seen, count.runs
+}
+
+// withHistory is the state with the history: each attempt stands there once.
+func withHistory(b *bench) map[string]any {
+	state := b.keys()
+	for _, a := range historyOf(b.t, b.client) {
+		name := fmt.Sprintf("history %s %s %d %s", a.Class, a.Job, a.Number, a.Outcome)
+		n, _ := state[name].(int)
+		state[name] = n + 1
+	}
+	return state
 }
 
 // verdicts are all the ways in which a call can go wrong.

@@ -51,6 +51,7 @@ const (
 	keyBegins    = "understudy:begins"
 	keyEpoch     = "understudy:epoch"
 	keySchema    = "understudy:schema"
+	keyHistory   = "understudy:history"
 )
 
 const delayedPrefix = "delayed:"

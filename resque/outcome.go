@@ -56,7 +56,15 @@ const maxWriteArgs = 1000
 
 // decide turns a run's result into its outcome. Apart from the user's own
 // functions (checks, callbacks, failure backends) it is pure.
-func (w *Worker) decide(r *run) (out outcome) {
+func (w *Worker) decide(r *run) outcome {
+	out := w.outcomeOf(r)
+	if w.cfg.History > 0 {
+		out.writes = append(out.writes, attemptOf(r, out.kind, out.failure, w.cfg.Clock.Now()).write(w.cfg.History))
+	}
+	return out
+}
+
+func (w *Worker) outcomeOf(r *run) (out outcome) {
 	defer func() { // an error's own methods may panic
 		if value := recover(); value != nil {
 			out = w.failed(r, newPanicError(value))

@@ -157,11 +157,11 @@ func (d *dispatcher) tryRelease(ctx context.Context) error {
 
 // giveBackLua puts jobs of unfinished runs back to the heads of their queues.
 //
-//	KEYS 1 runs of the process, 2 begins, 3 queues, then for each run: hand,
+//	KEYS 1 runs of the process, 2 begins, 3 queues, 4 history, then for each run: hand,
 //	     queue, retry counter (any key where there is none)
-//	ARGV 1 process, then for each run: slot, its field as it was read, queue,
+//	ARGV 1 process, 2 entries that the history keeps, then for each run: slot, its field as it was read, queue,
 //	     element, attempt, before, expires, counter, mark ("" for a run that
-//	     hasn't begun)
+//	     hasn't begun), its text in the history ("": none)
 //
 // It answers how many were given back, or an error before it wrote anything where
 // queues or begins is of the wrong type. A run whose field has changed since is
@@ -176,8 +176,8 @@ for key, want in pairs({[begins] = 'hash', [KEYS[3]] = 'set'}) do
   if is ~= 'none' and is ~= want then return redis.error_reply('WRONGTYPE ' .. key .. ' is no ' .. want) end
 end
 if redis.call('HEXISTS', runs, 'closed') == 1 then return 0 end
-local k = 4
-for a = 2, #ARGV, 9 do
+local k = 5
+for a = 3, #ARGV, 10 do
   local slot, field, queue, element = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
   local attempt, before, expires, counter, mark = ARGV[a + 4], ARGV[a + 5], ARGV[a + 6], ARGV[a + 7], ARGV[a + 8]
   local is = redis.call('TYPE', KEYS[k + 1])
@@ -189,6 +189,7 @@ for a = 2, #ARGV, 9 do
       redis.call('SADD', KEYS[3], queue)
       redis.call('LPUSH', KEYS[k + 1], element)
       given = given + 1
+      if ARGV[a + 9] ~= '' then redis.pcall('XADD', KEYS[4], 'MAXLEN', '~', ARGV[2], '*', 'run', ARGV[a + 9]) end
     end
     if attempt ~= '' and redis.pcall('GET', KEYS[k + 2]) == attempt
       and redis.call('HGET', begins, counter) == ARGV[1] .. ' ' .. slot .. ' ' .. token then
@@ -214,6 +215,7 @@ type owed struct {
 	hand    string // its key
 	queue   string
 	element []byte
+	history []byte // the run as an attempt, nil where that isn't kept
 }
 
 // giveBackChunk bounds one call by runs; elements can be large.
@@ -227,8 +229,8 @@ func (d *dispatcher) giveBackAll(ctx context.Context) (given int64, err error) {
 		return 0, err
 	}
 	for chunk := range slices.Chunk(runs, giveBackChunk) {
-		keys := []string{d.keys.Of(runsKey(d.process)), d.keys.Of(keyBegins), d.keys.Of(keyQueues)}
-		args := []any{d.process}
+		keys := []string{d.keys.Of(runsKey(d.process)), d.keys.Of(keyBegins), d.keys.Of(keyQueues), d.keys.Of(keyHistory)}
+		args := []any{d.process, d.cfg.History}
 		for _, o := range chunk {
 			counter := o.field.counter
 			if counter == "" {
@@ -236,7 +238,7 @@ func (d *dispatcher) giveBackAll(ctx context.Context) (given int64, err error) {
 			}
 			keys = append(keys, o.hand, d.keys.Of(queueKey(o.queue)), d.keys.Of(counter))
 			args = append(args, o.slot, o.stored, o.queue, o.element,
-				o.field.attempt, o.field.before, o.field.expires, o.field.counter, o.field.mark)
+				o.field.attempt, o.field.before, o.field.expires, o.field.counter, o.field.mark, o.history)
 		}
 		reply, err := d.one(ctx, Call{Script: d.scripts.giveBack, Keys: keys, Args: args})
 		if err != nil {
@@ -301,10 +303,20 @@ func (d *dispatcher) readHands(ctx context.Context, runs []owed) error {
 			number, _ := strconv.Atoi(chunk[i].slot)
 			if r := d.slots[number].run; r != nil && r.token == chunk[i].field.token {
 				chunk[i].queue = r.queue
+				chunk[i].history = d.interrupted(r)
 			}
 		}
 	}
 	return nil
+}
+
+// interrupted is a run that is given back as the history keeps it. One that never
+// began is no attempt.
+func (d *dispatcher) interrupted(r *run) []byte {
+	if d.cfg.History == 0 || r.ctx == nil {
+		return nil
+	}
+	return attemptOf(r, Interrupted, nil, d.clock.Now()).json()
 }
 
 // finishLua closes the process.

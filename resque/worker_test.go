@@ -37,6 +37,12 @@ func (f *frozen) Sleep(_ context.Context, d time.Duration) error {
 	return nil
 }
 
+func (f *frozen) add(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
+}
+
 const testID = "host:1:q"
 
 // bench is one worker on a server of its own namespace.

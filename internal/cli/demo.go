@@ -103,6 +103,7 @@ func (d *demo) newWorker() (*resque.Worker, error) {
 		Concurrency: 3,
 		Interval:    demoInterval,
 		Middleware:  []resque.Middleware{d.board.watch},
+		History:     defaultHistory,
 		Failures:    failure.Several(failure.SuppressRetries(failure.List{}), failure.Func(d.board.failed)),
 		Logger:      d.log,
 	})

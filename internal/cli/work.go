@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -67,6 +68,7 @@ func (a *app) work() *cli.Command {
 			&cli.StringFlag{Name: "interval", Usage: "`TIME` between looks at the queues, where Redis can't tell of changes; 0 is --until-empty, as in Ruby [$INTERVAL] (default: 5)"},
 			&cli.StringFlag{Name: "failures", Usage: "`WHERE` failures go, list or per-queue [$FAILURE_BACKEND: redis or redis_multi_queue] (default: list)"},
 			&cli.BoolFlag{Name: "no-suppress", Usage: "record each failure, also while a retry is pending"},
+			&cli.StringFlag{Name: "history", Usage: "`NUMBER` of attempts that Redis keeps, of all workers together; 0: none (default: 10000)"},
 			&cli.BoolFlag{Name: "until-empty", Usage: "end when no job is left that is due; due delayed jobs are moved to their queues"},
 			&cli.StringFlag{Name: "pidfile", Usage: "`FILE` that gets the process id [$PIDFILE]"},
 		), logFlags()...),
@@ -138,6 +140,9 @@ func (a *app) planWork(s settings, log *slog.Logger) (plan workPlan, err error) 
 	if plan.untilEmpty {
 		plan.config.Interval = emptyInterval
 	}
+	if plan.config.History, err = s.history(); err != nil {
+		return plan, err
+	}
 	if plan.config.Failures, err = s.failures(); err != nil {
 		return plan, err
 	}
@@ -173,6 +178,22 @@ func (s settings) readJobs() (*jobsfile.File, error) {
 		return nil, refuse("", "%v", err) // the line that failed wouldn't work now either
 	}
 	return file, nil
+}
+
+// defaultHistory is how many attempts the commands keep.
+const defaultHistory = 10_000
+
+// history is how many attempts to keep.
+func (s settings) history() (int, error) {
+	text, source := s.text("history")
+	if source == "" {
+		return defaultHistory, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 0 {
+		return 0, refuse(s.line("--history 10000"), "%s: %q is no number of attempts; 0 keeps none", source, text)
+	}
+	return n, nil
 }
 
 // failures is where failed jobs are recorded.
