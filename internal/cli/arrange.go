@@ -11,7 +11,8 @@ import (
 
 // arrange puts a command line in the order that the parser wants: the command,
 // its options, "--", its arguments. Options may come in any order, before the
-// command too; -- ends them; a number with a minus is an argument.
+// command too; -- ends them; a number with a minus is an argument. A command of a
+// group is one word for the parser: "delayed ls".
 func arrange(args []string, commands []*cli.Command) ([]string, error) {
 	a := arranger{commands: commands, args: args}
 	if len(args) > 0 && args[0] == "help" {
@@ -69,6 +70,9 @@ func (a *arranger) command() string {
 	if len(a.words) == 0 {
 		return "work"
 	}
+	if c, _ := find(a.commands, a.words); c != nil {
+		return c.Name
+	}
 	return a.words[0]
 }
 
@@ -114,27 +118,45 @@ func (a *arranger) line() ([]string, error) {
 		}
 		return []string{"--help"}, nil
 	}
-	names := make([]string, 0, len(a.commands))
-	for _, c := range a.commands {
-		names = append(names, c.Name)
+	c, used := find(a.commands, a.words)
+	if c == nil {
+		return nil, a.unknown("", a.words[0])
 	}
-	i := slices.Index(names, a.words[0])
-	if i < 0 {
-		// What looks like the command may be the value of a misspelt option.
-		if err := a.checkOptions(binary, a.commands); err != nil {
-			return nil, err
-		}
-		near := spelling.Nearest(a.words[0], names)
-		if near == "" {
-			return nil, refuse(binary+" --help", "unknown command %s: the commands are %s", a.words[0], strings.Join(names, ", "))
-		}
-		return nil, refuse(binary+" "+near+" --help", "unknown command %s: did you mean %s?", a.words[0], near)
+	if verbs := verbsOf(a.commands, c.Name); len(verbs) > 0 {
+		return a.groupLine(c, verbs)
 	}
-	if err := a.checkOptions(binary+" "+names[i], a.commands[i:i+1]); err != nil {
+	if err := a.checkOptions(binary+" "+c.Name, []*cli.Command{c}); err != nil {
 		return nil, err
 	}
-	line := append([]string{names[i]}, a.options...)
-	return append(append(line, "--"), a.words[1:]...), nil
+	line := append([]string{c.Name}, a.options...)
+	return append(append(line, "--"), a.words[used:]...), nil
+}
+
+// groupLine is the line of a group whose command isn't known: its help, where
+// nothing else was asked for.
+func (a *arranger) groupLine(group *cli.Command, verbs []string) ([]string, error) {
+	if len(a.words) > 1 {
+		return nil, a.unknown(group.Name+" ", a.words[1])
+	}
+	if slices.ContainsFunc(a.mentioned, func(name string) bool { return name != "help" && name != "h" }) {
+		return nil, refuse(binary+" "+group.Name+" "+verbs[0], "%s needs a command behind it: %s", group.Name, strings.Join(verbs, ", "))
+	}
+	return []string{group.Name, "--help"}, nil
+}
+
+// unknown refuses a word that is no command; before is "", or the words before it
+// and a blank.
+func (a *arranger) unknown(before, word string) error {
+	// What looks like the command may be the value of a misspelt option.
+	if err := a.checkOptions(strings.TrimSpace(binary+" "+before), a.commands); err != nil {
+		return err
+	}
+	names := verbsOf(a.commands, strings.TrimSpace(before))
+	near := spelling.Nearest(word, names)
+	if near == "" {
+		return refuse(binary+" "+before+"--help", "unknown command %s: the commands are %s", before+word, strings.Join(names, ", "))
+	}
+	return refuse(binary+" "+before+near+" --help", "unknown command %s: did you mean %s?", before+word, before+near)
 }
 
 func (a *arranger) checkOptions(command string, commands []*cli.Command) error {

@@ -87,17 +87,17 @@ func (a *app) run(ctx context.Context, args []string) error {
 		ExitErrHandler:  func(*cli.Context, error) {},
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return refuse(binary+" --help", "%v", err) },
 		CustomAppHelpTemplate: helpText(binary+" - work the queues of Ruby's Resque in Go, with resque-retry's retries",
-			binary+" COMMAND [arguments] [options]", appHelp, commands, flags),
+			binary+" COMMAND [arguments] [options]", appHelp, commandsOf(commands, ""), flags),
 	}
 	return main.RunContext(ctx, append([]string{binary}, argv...))
 }
 
 func (a *app) commands() []*cli.Command {
-	list := []*cli.Command{a.work(), a.enqueue(), a.scheduler(), a.demo(), a.version()}
+	list := flat([]*cli.Command{a.work(), a.enqueue(), a.scheduler(), a.delayed(), a.demo(), a.version()})
 	for _, c := range list {
 		c.HideHelp, c.HideHelpCommand = true, true
 		c.Flags = append(c.Flags, helpFlag())
-		c.CustomHelpTemplate = helpText(binary+" "+c.Name+" - "+c.Usage, c.UsageText, c.Description, nil, c.Flags)
+		c.CustomHelpTemplate = helpText(binary+" "+c.Name+" - "+c.Usage, c.UsageText, c.Description, commandsOf(list, c.Name), c.Flags)
 		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
 			return refuse(binary+" "+c.Name+" --help", "%v", err)
 		}

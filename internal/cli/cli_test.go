@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
+	urfave "github.com/urfave/cli/v2"
 
 	"example.com/understudy/internal/cli"
 	"example.com/understudy/internal/redistest"
@@ -167,6 +168,20 @@ func TestArrange(t *testing.T) {
 		{"enqueue X --untilempty", "!unknown option --untilempty: those known here are --args, "},
 		{"--qeueus a", "!unknown option --qeueus: did you mean --queues?"},
 		{"enqueue X -q", "!unknown option --q: those known here are --args, "},
+		{"delayed", "delayed --help"},
+		{"delayed --help", "delayed --help"},
+		{"help delayed", "delayed --help"},
+		{"help delayed count", "delayed count --help --"},
+		{"delayed count -h", "delayed count -h --"},
+		{"delayed --redis a count", "delayed count --redis a --"},
+		{"--redis=a delayed count b -- --c", "delayed count --redis=a -- b --c"},
+		{"delayed -- count", "delayed count --"},
+		{"delayed cuont", "!unknown command delayed cuont: did you mean delayed count?"},
+		{"delayed frobnicate", "!unknown command delayed frobnicate: the commands are "},
+		{"delayed --redis a", "!delayed needs a command behind it: "},
+		{"delayed count --front", "!unknown option --front: those known here are --"},
+		{"delayed count --redis", "!--redis needs a value behind it"},
+		{"count delayed", "!unknown command count"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
@@ -183,6 +198,27 @@ func TestArrange(t *testing.T) {
 	}
 }
 
+// An option means the same in every command, for it may stand before the command.
+func TestOptionsTakeTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	takes := map[string]bool{}
+	for _, c := range cli.Commands() {
+		for _, f := range c.Flags {
+			documented, ok := f.(urfave.DocGenerationFlag)
+			if !ok {
+				t.Errorf("%s has %v, which says nothing of values", c.Name, f.Names())
+				continue
+			}
+			for _, name := range f.Names() {
+				if before, known := takes[name]; known && before != documented.TakesValue() {
+					t.Errorf("--%s of %s takes a value, or none, otherwise than another command's", name, c.Name)
+				}
+				takes[name] = documented.TakesValue()
+			}
+		}
+	}
+}
+
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ line, holds string }{
@@ -195,6 +231,10 @@ func TestHelp(t *testing.T) {
 		{"scheduler --help", "$RESQUE_SCHEDULER_INTERVAL"},
 		{"demo --help", "understudy demo --once"},
 		{"version --help", "tell the version"},
+		{"", "look at delayed jobs"},
+		{"delayed", "count delayed jobs"},
+		{"delayed --help", "understudy delayed COMMAND"},
+		{"delayed count --help", "understudy delayed count"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
@@ -267,7 +307,7 @@ func TestRefusals(t *testing.T) {
 		{"no queue", words("enqueue Deliver::SMS 1"), nil, "no queue for Deliver::SMS", "understudy enqueue Deliver::SMS 1 --queue mt_messages"},
 		{"no queue, options and odd words", words("enqueue A --front --args [7] --namespace", "a b"), nil, "no queue for A", "understudy enqueue A --queue mt_messages --args '[7]' --namespace 'a b' --front"},
 		{"no queue, an argument like an option", words("enqueue A --in 5 -- --x"), nil, "no queue for A", "understudy enqueue --queue mt_messages --in 5 -- A --x"},
-		{"no command like it", words("frobnicate"), nil, "unknown command frobnicate: the commands are work, enqueue, scheduler, demo, version", "understudy --help"},
+		{"no command like it", words("frobnicate"), nil, "unknown command frobnicate: the commands are work, enqueue, scheduler, delayed, demo, version", "understudy --help"},
 		{"an option of others", words("enqueue A --queue q --verbose"), nil, "unknown option --verbose: those known here are --args, --at, --front, --help, --in, --jobs, --namespace, --queue, --redis (", "understudy enqueue --help"},
 		{"an unknown class", words("enqueue B --jobs", jobs), nil, "knows no class B", "understudy enqueue B --queue mt_messages"},
 		{"a class without queue", words("enqueue A --jobs", noQueue), nil, "gives A no queue", "understudy enqueue A --queue mt_messages"},

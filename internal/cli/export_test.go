@@ -3,7 +3,12 @@ package cli
 import (
 	"io"
 	"time"
+
+	"github.com/urfave/cli/v2"
 )
+
+// Commands are the real commands.
+func Commands() []*cli.Command { return (&app{}).commands() }
 
 // Arrange is arrange for the real commands.
 func Arrange(args []string) ([]string, error) { return arrange(args, (&app{}).commands()) }

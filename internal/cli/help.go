@@ -19,7 +19,7 @@ func helpText(title, usage, about string, commands []*cli.Command, flags []cli.F
 	}
 	var rows [][2]string
 	for _, c := range commands {
-		rows = append(rows, [2]string{c.Name, c.Usage})
+		rows = append(rows, [2]string{strings.Join(verbs(c), ", "), c.Usage})
 	}
 	writeRows(&text, "Commands", rows)
 	rows = nil
@@ -28,6 +28,15 @@ func helpText(title, usage, about string, commands []*cli.Command, flags []cli.F
 	}
 	writeRows(&text, "Options", rows)
 	return text.String()
+}
+
+// verbs are the names of a command without that of its group.
+func verbs(c *cli.Command) []string {
+	names := c.Names()
+	for i, name := range names {
+		names[i] = name[strings.LastIndex(name, " ")+1:]
+	}
+	return names
 }
 
 // optionRow is an option with its value, and what it does. The word between
