@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"example.com/understudy/internal/yamlfile"
 )
 
 // Address is where jobs are posted to.
@@ -38,7 +40,7 @@ func (p *parser) http(job *Job, e entry) {
 	switch {
 	case e.value.Kind == yaml.MappingNode:
 		job.HTTP = p.address(job.Class, e)
-	case e.value.Kind == yaml.ScalarNode && !isNull(e.value):
+	case e.value.Kind == yaml.ScalarNode && !yamlfile.IsNull(e.value):
 		job.HTTP = &Address{URL: p.url(job.Class+": http", e)}
 	default:
 		p.wrongType(job.Class, e, nil)
@@ -77,8 +79,8 @@ func (p *parser) url(where string, e entry) *url.URL {
 	address, err := url.Parse(text)
 	const example = "write one such as https://sms.internal/deliver"
 	switch {
-	case e.value.Kind != yaml.ScalarNode || isNull(e.value):
-		p.fail(e.line, "%s is %s: %s", where, kindOf(e.value), example)
+	case e.value.Kind != yaml.ScalarNode || yamlfile.IsNull(e.value):
+		p.fail(e.line, "%s is %s: %s", where, yamlfile.KindOf(e.value), example)
 	case strings.Contains(text, "${"):
 		p.fail(e.line, "%s holds a variable, which only headers can: write the address itself, and secrets into headers: {Authorization: \"Bearer ${SMS_TOKEN}\"}", where)
 	case strings.Contains(text, "#"):
@@ -109,7 +111,7 @@ func isPort(text string) bool {
 func (p *parser) headers(where string, e entry) []Header {
 	entries, ok := p.entries(e.value)
 	if !ok {
-		p.fail(e.line, "%s is %s: write each name with its value, such as headers: {Authorization: \"Bearer ${SMS_TOKEN}\"}", where, kindOf(e.value))
+		p.fail(e.line, "%s is %s: write each name with its value, such as headers: {Authorization: \"Bearer ${SMS_TOKEN}\"}", where, yamlfile.KindOf(e.value))
 	}
 	var headers []Header
 	for _, part := range entries {
@@ -133,8 +135,8 @@ func problemOf(h Header, before []Header, value *yaml.Node) string {
 		return "is set by the worker itself: leave it out"
 	case slices.ContainsFunc(before, func(b Header) bool { return b.Name == h.Name }):
 		return "stands here for the second time: keep one of them"
-	case value.Kind != yaml.ScalarNode || isNull(value):
-		return "is " + kindOf(value) + ": write a text, such as \"Bearer ${SMS_TOKEN}\""
+	case value.Kind != yaml.ScalarNode || yamlfile.IsNull(value):
+		return "is " + yamlfile.KindOf(value) + ": write a text, such as \"Bearer ${SMS_TOKEN}\""
 	case !whole:
 		return "has a ${ that begins no variable: write its name in braces, such as ${SMS_TOKEN}"
 	case !isHeaderText(h.Value):
@@ -162,7 +164,7 @@ func (a *Address) resolve(path, class string, lookupEnv func(string) (string, bo
 	for i := range a.Headers {
 		h := &a.Headers[i]
 		fail := func(format string, args ...any) {
-			problems = append(problems, &LineError{path, h.line, class + ": http: headers: " + h.Name + ": " + fmt.Sprintf(format, args...)})
+			problems = append(problems, &LineError{File: path, Line: h.line, Text: class + ": http: headers: " + h.Name + ": " + fmt.Sprintf(format, args...)})
 		}
 		h.Value, _ = expand(h.Value, func(name string) string {
 			value, _ := lookupEnv(name)

@@ -3,6 +3,7 @@ package jobsfile
 import (
 	"slices"
 
+	"example.com/understudy/internal/yamlfile"
 	"example.com/understudy/retry"
 )
 
@@ -10,7 +11,7 @@ import (
 func (p *parser) queues(queues entry) {
 	entries, ok := p.entries(queues.value)
 	if !ok {
-		p.fail(queues.line, "queues is %s: write a queue with its options of retry under it, such as\n%s", kindOf(queues.value), defaultsExample)
+		p.fail(queues.line, "queues is %s: write a queue with its options of retry under it, such as\n%s", yamlfile.KindOf(queues.value), defaultsExample)
 		return
 	}
 	p.file.Queues = map[string]*retry.Policy{}
@@ -35,7 +36,7 @@ defaults:
 func (p *parser) retries(e entry, where string) (policy *retry.Policy, ok bool) {
 	entries, ok := p.entries(e.value)
 	if !ok {
-		p.fail(e.line, "%s is %s: write options of retry under it, such as\n%s", where, kindOf(e.value), defaultsExample)
+		p.fail(e.line, "%s is %s: write options of retry under it, such as\n%s", where, yamlfile.KindOf(e.value), defaultsExample)
 		return nil, false
 	}
 	before := len(p.problems)

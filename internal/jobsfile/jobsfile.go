@@ -3,12 +3,12 @@
 package jobsfile
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"time"
 
+	"example.com/understudy/internal/yamlfile"
 	"example.com/understudy/retry"
 )
 
@@ -63,21 +63,7 @@ type Job struct {
 }
 
 // LineError is one thing that is wrong with a file.
-type LineError struct {
-	// File is the path of the file.
-	File string
-	// Line counts from 1; 0: the file as a whole.
-	Line int
-	// Text says what is wrong, and what to write instead.
-	Text string
-}
-
-func (p *LineError) Error() string {
-	if p.Line == 0 {
-		return p.File + ": " + p.Text
-	}
-	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
-}
+type LineError = yamlfile.LineError
 
 // Read reads a file. Everything that is wrong with it is told at once, as
 // *LineError joined in the order of the lines.
@@ -96,14 +82,4 @@ func (f *File) Find(class string) (Job, bool) {
 		return Job{}, false
 	}
 	return f.Jobs[i], true
-}
-
-// sorted joins problems in the order of their lines.
-func sorted(problems []*LineError) error {
-	slices.SortStableFunc(problems, func(a, b *LineError) int { return a.Line - b.Line })
-	list := make([]error, 0, len(problems))
-	for _, p := range problems {
-		list = append(list, p)
-	}
-	return errors.Join(list...)
 }

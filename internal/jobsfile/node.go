@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"example.com/understudy/internal/yamlfile"
 )
 
 // entry is one key of a mapping.
@@ -13,21 +15,12 @@ type entry struct {
 	value *yaml.Node // never an alias
 }
 
-func resolve(node *yaml.Node) *yaml.Node {
-	for node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
-	return node
-}
-
-func isNull(node *yaml.Node) bool { return node.Kind == yaml.ScalarNode && node.Tag == "!!null" }
-
 // entries lists a mapping's keys in their order, those merged in (<<) where they
 // aren't overridden; a key that stands there twice is a problem. Not ok: the node
 // is no mapping. A mapping is listed once, however often it is merged in: mappings
 // of mappings of mappings would take for ever, and each problem be told as often.
 func (p *parser) entries(node *yaml.Node) (entries []entry, ok bool) {
-	node = resolve(node)
+	node = yamlfile.Resolve(node)
 	if node.Kind != yaml.MappingNode {
 		return nil, false
 	}
@@ -45,13 +38,13 @@ func (p *parser) entries(node *yaml.Node) (entries []entry, ok bool) {
 	}()
 	var merged []entry
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := resolve(node.Content[i]), resolve(node.Content[i+1])
+		key, value := yamlfile.Resolve(node.Content[i]), yamlfile.Resolve(node.Content[i+1])
 		e := entry{name: key.Value, line: node.Content[i].Line, value: value}
 		switch {
 		case key.Tag == "!!merge":
 			merged = append(merged, p.merged(e)...)
 		case key.Kind != yaml.ScalarNode:
-			p.fail(e.line, "%s stands where a name belongs", kindOf(key))
+			p.fail(e.line, "%s stands where a name belongs", yamlfile.KindOf(key))
 		case find(entries, e.name) >= 0:
 			p.fail(e.line, "%s stands here for the second time (line %d): keep one of them", e.name, entries[find(entries, e.name)].line)
 		default:
@@ -85,18 +78,4 @@ func (p *parser) merged(merge entry) []entry {
 
 func find(entries []entry, name string) int {
 	return slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
-}
-
-// kindOf names what stands there.
-func kindOf(node *yaml.Node) string {
-	switch node = resolve(node); {
-	case isNull(node):
-		return "empty"
-	case node.Kind == yaml.SequenceNode:
-		return "a list"
-	case node.Kind == yaml.MappingNode:
-		return "a mapping"
-	default:
-		return node.Value
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/understudy/internal/spelling"
+	"example.com/understudy/internal/yamlfile"
 	"example.com/understudy/retry"
 )
 
@@ -23,7 +24,7 @@ func (p *parser) option(spec *retry.Spec, class string, e entry) {
 		p.unknown(e, class, append(ownKeys(), names(fields)...))
 		return
 	}
-	if isNull(e.value) {
+	if yamlfile.IsNull(e.value) {
 		p.wrongType(class, e, nil)
 		return
 	}
@@ -40,13 +41,13 @@ func (p *parser) option(spec *retry.Spec, class string, e entry) {
 func (p *parser) wrongType(class string, e entry, err error) {
 	line, reason := e.line, ""
 	if typeErr, ok := errors.AsType[*yaml.TypeError](err); ok {
-		if at, _ := cutLine(typeErr.Errors[0]); at > 0 {
+		if at, _ := yamlfile.CutLine(typeErr.Errors[0]); at > 0 {
 			line = at
 		}
 	} else if err != nil {
 		reason = moreThan(e, strings.ReplaceAll(err.Error(), "retry: ", ""))
 	}
-	p.fail(line, "%s: %s is %s%s: write %s", class, e.name, kindOf(e.value), reason, howTo(e.name))
+	p.fail(line, "%s: %s is %s%s: write %s", class, e.name, yamlfile.KindOf(e.value), reason, howTo(e.name))
 }
 
 // moreThan is what an error says beyond the value and what to write.
@@ -78,7 +79,7 @@ func (p *parser) unknown(e entry, where string, known []string) {
 // checkKeys refuses unknown keys inside of an option's value, which decoding
 // would pass over.
 func (p *parser) checkKeys(node *yaml.Node, t reflect.Type, where string) bool {
-	node = resolve(node)
+	node = yamlfile.Resolve(node)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

@@ -1,10 +1,8 @@
 package jobsfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -12,22 +10,23 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/understudy/internal/duration"
+	"example.com/understudy/internal/yamlfile"
 	"example.com/understudy/retry"
 )
 
 // Parse reads the text of a file; path names it.
 func Parse(path string, text []byte) (*File, error) {
-	p := &parser{
-		file: &File{Path: path}, lines: lineCount(string(text)),
-		open: map[*yaml.Node]bool{}, listed: map[*yaml.Node][]entry{},
-	}
-	root, err := p.document(text)
+	root, lines, err := yamlfile.Document(path, text, "holds no jobs: write\n"+Example)
 	if err != nil {
-		return nil, err
+		return nil, err //nolint:wrapcheck // it names file and line
+	}
+	p := &parser{
+		file: &File{Path: path}, lines: lines,
+		open: map[*yaml.Node]bool{}, listed: map[*yaml.Node][]entry{},
 	}
 	p.top(root)
 	if len(p.problems) > 0 {
-		return nil, sorted(p.problems)
+		return nil, yamlfile.Sort(p.problems)
 	}
 	return p.file, nil
 }
@@ -46,31 +45,14 @@ func (p *parser) fail(line int, format string, args ...any) {
 
 // problem stands on a line of the file: what is missing at its end has none.
 func (p *parser) problem(line int, text string) *LineError {
-	return &LineError{p.file.Path, min(line, p.lines), text}
-}
-
-// document reads the one YAML document of the file.
-func (p *parser) document(text []byte) (*yaml.Node, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var root, second yaml.Node
-	if err := decoder.Decode(&root); errors.Is(err, io.EOF) {
-		return nil, &LineError{p.file.Path, 0, "holds no jobs: write\n" + Example}
-	} else if err != nil {
-		return nil, p.syntax(err, string(text))
-	}
-	if err := decoder.Decode(&second); err == nil {
-		return nil, p.problem(second.Line, "a second document begins here: keep all jobs in one, without ---")
-	} else if !errors.Is(err, io.EOF) {
-		return nil, p.syntax(err, string(text))
-	}
-	return root.Content[0], nil
+	return &LineError{File: p.file.Path, Line: min(line, p.lines), Text: text}
 }
 
 // top reads the outermost mapping.
 func (p *parser) top(root *yaml.Node) {
 	entries, ok := p.entries(root)
 	if !ok {
-		p.fail(root.Line, "holds %s, not jobs: write\n%s", kindOf(root), Example)
+		p.fail(root.Line, "holds %s, not jobs: write\n%s", yamlfile.KindOf(root), Example)
 		return
 	}
 	found := false
@@ -96,7 +78,7 @@ func (p *parser) jobs(jobs entry) {
 	before := len(p.problems)
 	entries, ok := p.entries(jobs.value)
 	if !ok || len(entries) == 0 && len(p.problems) == before {
-		p.fail(jobs.line, "jobs is %s: write a class with its options under it, such as\n%s", kindOf(jobs.value), Example)
+		p.fail(jobs.line, "jobs is %s: write a class with its options under it, such as\n%s", yamlfile.KindOf(jobs.value), Example)
 		return
 	}
 	for _, e := range entries {
@@ -112,7 +94,7 @@ func (p *parser) job(class entry) {
 	}
 	entries, ok := p.entries(class.value)
 	if !ok {
-		p.fail(class.line, "%s is %s: write its options under it, such as\n%s", job.Class, kindOf(class.value), Example)
+		p.fail(class.line, "%s is %s: write its options under it, such as\n%s", job.Class, yamlfile.KindOf(class.value), Example)
 		return
 	}
 	var spec retry.Spec
@@ -147,7 +129,7 @@ func (p *parser) job(class entry) {
 }
 
 func (p *parser) queue(job *Job, e entry) {
-	if e.value.Kind != yaml.ScalarNode || isNull(e.value) || strings.TrimSpace(e.value.Value) == "" {
+	if e.value.Kind != yaml.ScalarNode || yamlfile.IsNull(e.value) || strings.TrimSpace(e.value.Value) == "" {
 		p.wrongType(job.Class, e, nil)
 		return
 	}
@@ -166,8 +148,8 @@ func (p *parser) timeout(job *Job, e entry) {
 func (p *parser) exec(job *Job, e entry) {
 	var command []string
 	for _, part := range e.value.Content {
-		part = resolve(part)
-		if part.Kind != yaml.ScalarNode || isNull(part) {
+		part = yamlfile.Resolve(part)
+		if part.Kind != yaml.ScalarNode || yamlfile.IsNull(part) {
 			p.wrongType(job.Class, e, nil)
 			return
 		}

@@ -1,6 +1,10 @@
 package jobsfile
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"example.com/understudy/internal/yamlfile"
+)
 
 // Resolve finds what the file only names; enqueueing needs none of it. Every
 // program is then told by its absolute path: those with a slash from the folder
@@ -17,10 +21,10 @@ func (f *File) Resolve(lookupEnv func(name string) (value string, ok bool)) erro
 		}
 		path, err := locate(filepath.Dir(f.Path), job.Exec[0])
 		if err != nil {
-			problems = append(problems, &LineError{f.Path, job.line, job.Class + ": exec: " + err.Error()})
+			problems = append(problems, &LineError{File: f.Path, Line: job.line, Text: job.Class + ": exec: " + err.Error()})
 			continue
 		}
 		job.Exec = append([]string{path}, job.Exec[1:]...)
 	}
-	return sorted(problems)
+	return yamlfile.Sort(problems)
 }

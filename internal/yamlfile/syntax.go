@@ -1,4 +1,4 @@
-package jobsfile
+package yamlfile
 
 import (
 	"slices"
@@ -10,10 +10,10 @@ import (
 
 // syntax is an error of the YAML parser, "yaml: line 3: …". What it says of tabs
 // and of Ruby's @ is for those who know its grammar.
-func (p *parser) syntax(err error, source string) error {
-	line, text := cutLine(strings.TrimPrefix(err.Error(), "yaml: "))
+func (f file) syntax(err error, source string) error {
+	line, text := CutLine(strings.TrimPrefix(err.Error(), "yaml: "))
 	if strings.Contains(text, "cannot start any token") {
-		if problem := p.strangeStart(source); problem != nil {
+		if problem := f.strangeStart(source); problem != nil {
 			return problem
 		}
 	}
@@ -22,28 +22,28 @@ func (p *parser) syntax(err error, source string) error {
 	} else if line == 0 || ofGrammar(text) {
 		line++ // the parser leaves out the first one, and counts these from 0
 	}
-	return p.problem(line, "is no YAML: "+text)
+	return f.problem(line, "is no YAML: "+text)
 }
 
 // strangeStart finds a line that begins with a tab or with Ruby's @.
-func (p *parser) strangeStart(source string) error {
+func (f file) strangeStart(source string) error {
 	number := 0
 	for written := range strings.Lines(source) {
 		number++
 		key := strings.TrimLeft(written, " \t")
 		if strings.Contains(written[:len(written)-len(key)], "\t") {
-			return p.problem(number, "begins with a tab: indent by blanks")
+			return f.problem(number, "begins with a tab: indent by blanks")
 		}
 		if name, ok := strings.CutPrefix(key, "@"); ok {
 			name, _, _ = strings.Cut(name, ":")
-			return p.problem(number, "@"+strings.TrimSpace(name)+": write the name without @, and a colon behind it")
+			return f.problem(number, "@"+strings.TrimSpace(name)+": write the name without @, and a colon behind it")
 		}
 	}
 	return nil
 }
 
-// cutLine takes "line 3: " off the front of a text.
-func cutLine(text string) (line int, rest string) {
+// CutLine takes "line 3: " off the front of a text.
+func CutLine(text string) (line int, rest string) {
 	after, ok := strings.CutPrefix(text, "line ")
 	if !ok {
 		return 0, text
@@ -91,7 +91,7 @@ func unreadable(source string) int {
 }
 
 // lineCount counts lines as YAML does.
-func lineCount(text string) int {
+func countLines(text string) int {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
 	return max(1, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
 }
