@@ -430,6 +430,31 @@ func TestFollowingTimes(t *testing.T) {
 			}
 		})
 	}
+	for _, raw := range []string{`{"every":"10s"}`, `{"cron":"*/10 * * * * *"}`} {
+		job, err := scheduler.ParseRecurring([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		timing, err := job.Timing(loaded(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := timing.Planned()
+		if next := timing.Fired(first.Add(-time.Hour)).Planned(); next.Sub(first) != 10*time.Second {
+			t.Errorf("%s fires %v after a firing by a clock that is behind", raw, next.Sub(first))
+		}
+		if next := timing.Fired(first.UTC()).Planned(); next.Location() != first.Location() {
+			t.Errorf("%s goes on in the zone %v", raw, next.Location())
+		}
+	}
+	now, err := scheduler.Recurring{Every: "1h"}.Timing(time.Now())
+	if text := now.Planned().String(); err != nil || strings.Contains(text, "m=") {
+		t.Errorf("%s would stand still while the machine sleeps, %v", text, err)
+	}
+	last, err := scheduler.Recurring{Every: "1h", LastIn: "61m"}.Timing(loaded(t))
+	if err != nil || last.At(loaded(t).Add(60*time.Minute)).Planned().IsZero() || !last.At(loaded(t).Add(61*time.Minute)).Planned().IsZero() {
+		t.Errorf("what is late fires after the last time, or not before it: %v", err)
+	}
 	var none scheduler.Timing
 	if !none.Planned().IsZero() || !none.Fired(loaded(t)).Planned().IsZero() {
 		t.Error("the zero timing fires")

@@ -44,6 +44,15 @@ func (r Recurring) Timing(loaded time.Time) (Timing, error) {
 // now.
 func (t Timing) Planned() time.Time { return t.planned }
 
+// At is what is left of t at now: nothing once last is past, which a planned time
+// that is late doesn't outlive either.
+func (t Timing) At(now time.Time) Timing {
+	if !t.last.IsZero() && !now.Before(t.last) {
+		t.planned = time.Time{}
+	}
+	return t
+}
+
 // Fired is what comes after the planned time, which fired at now. Whatever would
 // have been due up to then is left out.
 func (t Timing) Fired(now time.Time) Timing {
