@@ -17,10 +17,23 @@ type Config struct {
 	// for which it keeps Redis from others. 0: 1000; negative or more than 5000:
 	// refused.
 	Batch int
-	// QueueOf answers the queue of a class for delayed items that name none; "":
-	// it has none, and the item goes to the list of failed jobs. nil: no class
-	// has one.
+	// QueueOf answers the queue of a class for delayed and recurring jobs that name
+	// none; "": it has none, and the job goes to the list of failed jobs. nil: no
+	// class has one.
 	QueueOf func(class string) string
+
+	// Schedules are the recurring jobs to fire. nil: none.
+	Schedules *Schedules
+	// Dynamic makes a change of the recurring jobs count at run time, whoever made
+	// it (Ruby: DYNAMIC_SCHEDULE). false: it counts when mastership begins, and
+	// after Reload.
+	Dynamic bool
+	// Env is the environment (Ruby: RAILS_ENV): a recurring job that names some
+	// fires only where this is among them. "": those that name any don't fire.
+	Env string
+	// Location is the time zone of lines of cron that name none, and that in which
+	// the last runs are noted. nil: the process's (time.Local), as Ruby.
+	Location *time.Location
 
 	// LockPrefix stands, with a colon, before the name of the master lock (Ruby:
 	// RESQUE_SCHEDULER_MASTER_LOCK_PREFIX). "": none.
@@ -67,6 +80,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Interval >= c.LockTimeout {
 		return c, refuse("Interval", fmt.Sprintf("is %v, so that the master lock would run out between two passes: use less than its %v", c.Interval, c.LockTimeout))
+	}
+	if c.Location == nil {
+		c.Location = time.Local
 	}
 	if c.QueueOf == nil {
 		c.QueueOf = func(string) string { return "" }

@@ -2,3 +2,9 @@ package scheduler
 
 // MoveSHA is the digest of the script that moves.
 func MoveSHA() string { return moveScript.SHA() }
+
+// LoadSHA is the digest of the script that reads the schedule.
+func LoadSHA() string { return loadScript.SHA() }
+
+// FireSHA is the digest of the script that fires.
+func FireSHA() string { return fireScript.SHA() }

@@ -82,7 +82,7 @@ func TestTickMoves(t *testing.T) {
 				"queues":      redistest.Set{"known"},
 				"queue:known": redistest.List{`{"class":"Known","args":[1]}`, `{"class":"Known","args":[2]}`},
 				"failed": redistest.List{failedHead + `{"class":"Lost","args":[3]}` +
-					failedTail("Resque::NoQueueError", "the delayed job names no queue, and its class Lost has none here", "delayed")},
+					failedTail("Resque::NoQueueError", "the job names no queue, and its class Lost has none here", "delayed")},
 			},
 		},
 		{

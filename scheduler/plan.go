@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 
 	"example.com/understudy/compat/ruby"
@@ -26,59 +27,98 @@ const noQueue = "Resque::NoQueueError"
 // rubyJob is the custom job class that says that there is none.
 const rubyJob = "Resque::Job"
 
-// planOf decides about an item, by Ruby's rules where Ruby doesn't lose it: the
-// queue is the item's, else its class's; the job is class and args, whatever
-// else the item holds. broken says which queues can't be pushed to, and why.
+// planOf decides about an item, by Ruby's rules where Ruby doesn't lose it. broken
+// says which queues can't be pushed to, and why.
 func (s *Scheduler) planOf(item []byte, broken map[string]string) plan {
-	class, args, err := resque.ParsePayload(item)
-	if err == nil && class == "" {
-		err = fmt.Errorf("scheduler: the delayed item's class is empty")
-	}
+	job, err := jobOf(item)
 	if err != nil {
 		return s.failed(item, "", nil, err)
 	}
-	queue, custom, err := addressee(item)
-	if err != nil {
-		return s.failed(item, "", nil, err)
+	return s.deliver(job, item, broken)
+}
+
+// deliver decides where a job goes.
+func (s *Scheduler) deliver(job itemJob, item []byte, broken map[string]string) plan {
+	if job.queue == "" {
+		job.queue = s.cfg.QueueOf(job.class)
 	}
-	if queue == "" {
-		queue = s.cfg.QueueOf(class)
-	}
-	// A custom job class is called in Ruby. The scheduler that doesn't have it
-	// loaded enqueues it in the job's place, and so does this one.
-	if custom != "" && custom != rubyJob {
-		class = custom
-	}
-	payload := resque.EncodeJob(class, args)
-	switch why := broken[queue]; {
-	case queue == "":
-		return s.failed(item, "", payload, noQueueError{"the delayed job names no queue, and its class " + class + " has none here"})
+	switch why := broken[job.queue]; {
+	case job.queue == "":
+		return s.failed(item, "", job.payload, job.noQueue())
 	case why != "":
-		return s.failed(item, queue, payload, noQueueError{why})
+		return s.failed(item, job.queue, job.payload, noQueueError{why})
 	default:
-		return plan{item: item, queue: queue, payload: payload}
+		return plan{item: item, queue: job.queue, payload: job.payload}
 	}
 }
 
-// addressee reads what an item says about where it goes. Ruby takes null and
-// false for nothing, and anything else by its to_s.
-func addressee(item []byte) (queue, custom string, err error) {
+// itemJob is the job of a delayed item or of a recurring job's configuration
+// (Ruby: enqueue_from_config).
+type itemJob struct {
+	class string
+	// queue is the item's; "": it names none.
+	queue   string
+	payload []byte
+}
+
+func (j itemJob) noQueue() error {
+	return noQueueError{"the job names no queue, and its class " + j.class + " has none here"}
+}
+
+// jobOf reads an item. The job is class and args, whatever else the item holds.
+func jobOf(item []byte) (itemJob, error) {
+	class, args, err := resque.ParsePayload(item)
+	if err == nil && class == "" {
+		err = errors.New("scheduler: the job's class is empty")
+	}
+	if err != nil {
+		return itemJob{}, err
+	}
+	o, err := orderOf(item)
+	if err != nil {
+		return itemJob{}, err
+	}
+	job := itemJob{class: class, queue: o.queue}
+	if o.noArgs {
+		args = []byte("[]")
+	}
+	// A custom job class is called in Ruby. The scheduler that doesn't have it
+	// loaded enqueues it in the job's place, and so does this one.
+	if o.custom != "" && o.custom != rubyJob {
+		class = o.custom
+	}
+	job.payload = resque.EncodeJob(class, args)
+	return job, nil
+}
+
+// order is what an item says beside its class and arguments.
+type order struct {
+	queue, custom string
+	// noArgs says that the arguments are none: Ruby takes false for nothing.
+	noArgs bool
+}
+
+// orderOf reads it. Ruby takes null and false for nothing, and anything else by
+// its to_s.
+func orderOf(item []byte) (o order, err error) {
 	members, err := ruby.Members(item)
 	if err != nil {
-		return "", "", fmt.Errorf("scheduler: the delayed item: %w", err)
+		return order{}, fmt.Errorf("scheduler: the job: %w", err)
 	}
 	for _, m := range members {
 		switch m.Key {
 		case "queue":
-			queue, err = text(m.Value)
+			o.queue, err = text(m.Value)
 		case "custom_job_class":
-			custom, err = text(m.Value)
+			o.custom, err = text(m.Value)
+		case "args":
+			o.noArgs = string(m.Value) == "false"
 		}
 		if err != nil {
-			return "", "", fmt.Errorf("scheduler: the delayed item's %s: %w", m.Key, err)
+			return order{}, fmt.Errorf("scheduler: the job's %s: %w", m.Key, err)
 		}
 	}
-	return queue, custom, nil
+	return o, nil
 }
 
 func text(raw []byte) (string, error) {

@@ -11,7 +11,8 @@ import (
 	"example.com/understudy/resque"
 )
 
-// Scheduler moves delayed jobs to their queues. Make it with New.
+// Scheduler moves delayed jobs to their queues, and fires recurring ones. Make it
+// with New.
 type Scheduler struct {
 	client *resque.Client
 	cfg    Config
@@ -46,15 +47,20 @@ func New(client *resque.Client, c Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Scheduler{
+	s := &Scheduler{
 		client: client, cfg: c, keys: client.Keys(), lock: lockKey(client.Keys(), c.LockPrefix), poked: make(chan struct{}, 1),
-	}, nil
+	}
+	if c.Schedules != nil {
+		s.source = newFirer(s)
+	}
+	return s, nil
 }
 
 // Tick handles what is due now: it takes the master lock if it is free, and
-// moves every delayed job up to this second to its queue, the oldest first. It
-// answers how many it moved, those included that went to the failed jobs. Where
-// another scheduler is the master it moves nothing.
+// moves every delayed job up to this second to its queue, the oldest first; then
+// it fires the recurring jobs whose times have come. It answers how many delayed
+// jobs it moved, those included that went to the failed jobs. Where another
+// scheduler is the master it does nothing.
 func (s *Scheduler) Tick(ctx context.Context) (moved int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +86,7 @@ func (s *Scheduler) Tick(ctx context.Context) (moved int, err error) {
 
 // keep takes or renews the master lock, and notes what there is to do.
 func (s *Scheduler) keep(ctx context.Context) error {
-	was, reload := s.master, s.reload.Swap(false)
+	was := s.master
 	whose, found, err := s.hold(ctx)
 	s.master, s.agenda = err == nil && whose != heldByOther, found
 	s.armed = s.armed && s.master == was
@@ -89,7 +95,10 @@ func (s *Scheduler) keep(ctx context.Context) error {
 		s.loaded = false // who knows what happened to the lock
 	case !s.master:
 		s.lose()
-	case whose == heldAnew || reload:
+	case s.reload.Swap(false) && s.source != nil:
+		s.source.drop()
+		s.loaded = false
+	case whose == heldAnew:
 		s.loaded = false
 	}
 	return err
@@ -114,6 +123,18 @@ func (s *Scheduler) Master() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.master
+}
+
+// Planned are the next times of the recurring jobs by their names, as long as this
+// scheduler is the master; one that doesn't fire any more isn't among them (Ruby:
+// Resque::Scheduler.scheduled_jobs).
+func (s *Scheduler) Planned() map[string]time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, ok := s.source.(*firer); ok {
+		return f.planned()
+	}
+	return map[string]time.Time{}
 }
 
 // Stop releases the master lock if it is this scheduler's. A Tick takes it

@@ -27,8 +27,8 @@ type source interface {
 	// doesn't matter. asked says that one of the keys exists. It is called in each
 	// pass of a master, at least once an interval.
 	pass(ctx context.Context, now time.Time, asked bool) (next time.Time, err error)
-	// drop says that there is no mastership, or none any more. It may be called
-	// again.
+	// drop says that there is no mastership, or none any more, or that everything
+	// is to be planned anew (Reload). It may be called again.
 	drop()
 }
 

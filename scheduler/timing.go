@@ -16,6 +16,10 @@ type Timing struct {
 	planned time.Time // zero: never again
 }
 
+// atOnce is how long after the loading a job fires whose first time is at once,
+// in rufus-scheduler.
+const atOnce = 3 * time.Millisecond
+
 // Timing is when r fires when it is loaded then, in the time zone of loaded
 // where r's times name none. What Validate refuses is refused here, too.
 func (r Recurring) Timing(loaded time.Time) (Timing, error) {
@@ -31,6 +35,9 @@ func (r Recurring) Timing(loaded time.Time) (Timing, error) {
 	fires := rules.line != nil || rules.every.Length() > 0
 	if fires && rules.first.set {
 		t.planned = rules.first.resolve(loaded).In(loaded.Location())
+		if soon := loaded.Add(atOnce); !t.planned.Before(loaded) && t.planned.Before(soon) {
+			t.planned = soon
+		}
 	}
 	// A first time that is past is refused in Ruby, which dies at a restart.
 	if !fires || !rules.first.set || t.planned.Before(loaded) {

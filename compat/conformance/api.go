@@ -33,7 +33,11 @@ type group struct {
 	FailureBackend string    `json:"failure_backend"`
 	Start          int64     `json:"start"`
 	Steps          []apiStep `json:"steps"`
+	// Scheduler is what its scheduler has beside a plain one.
+	Scheduler *schedulerSettings `json:"scheduler,omitempty"`
 
+	// locked says that whether there is a master lock is compared, and whose it is.
+	locked bool
 	// places are the steps with the whole states that they leave.
 	places []place
 }
@@ -55,11 +59,32 @@ type apiStep struct {
 type masterLock struct {
 	Value string `json:"value"`
 	TTL   int64  `json:"ttl"`
+	// Key is where it stands, where that isn't the usual key.
+	Key string `json:"key,omitempty"`
 }
+
+func (l *masterLock) check() error {
+	switch {
+	case l == nil:
+		return nil
+	case !lockForm.MatchString(l.Value):
+		return fmt.Errorf("value %q is of no form that is known here", l.Value)
+	case l.Key != "" && !lockKeyForm.MatchString(l.Key):
+		return fmt.Errorf("key %q is of no form that is known here", l.Key)
+	}
+	return nil
+}
+
+var lockKeyForm = regexp.MustCompile(`^` + recordedPrefix + recordedPrefix + `(?:\w+:)?` + lockSuffix + `$`)
 
 var lockForm = regexp.MustCompile(`^[^:]+:<pid>$`)
 
-func openAPI(name string, data []byte) (*file, error) {
+func openAPI(name string, data []byte) (*file, error) { return openCalls(name, data, false) }
+
+// openSchedules reads calls about recurring jobs.
+func openSchedules(name string, data []byte) (*file, error) { return openCalls(name, data, true) }
+
+func openCalls(name string, data []byte, locked bool) (*file, error) {
 	var content apiFile
 	if err := decodeStrict(data, &content); err != nil {
 		return nil, err
@@ -67,6 +92,7 @@ func openAPI(name string, data []byte) (*file, error) {
 	f := &file{name: name}
 	for i := range content.Groups {
 		g := &content.Groups[i]
+		g.locked = locked
 		if err := g.prepare(&content); err != nil {
 			return nil, fmt.Errorf("group %q: %w", g.Name, err)
 		}
@@ -83,17 +109,25 @@ func (g *group) prepare(file *apiFile) error {
 	if len(g.Steps) == 0 {
 		return errors.New("has no steps")
 	}
+	if _, err := g.Scheduler.location(); err != nil {
+		return fmt.Errorf("scheduler: %w", err)
+	}
 	var last place
+	recurring := follower{file: file, group: g}
 	for i := range g.Steps {
 		s := &g.Steps[i]
 		var err error
 		if s.call, err = bind(file, s.Op, s.Params); err != nil {
 			return fmt.Errorf("steps[%d]: %w", i, err)
 		}
-		if s.Lock != nil && !lockForm.MatchString(s.Lock.Value) {
-			return fmt.Errorf("steps[%d]: lock: value %q is of no form that is known here", i, s.Lock.Value)
+		if err := s.Lock.check(); err != nil {
+			return fmt.Errorf("steps[%d]: lock: %w", i, err)
 		}
+		before := last.want
 		if last, err = last.after(s); err != nil {
+			return fmt.Errorf("steps[%d]: %w", i, err)
+		}
+		if last.lost, last.over, err = recurring.follow(s, before); err != nil {
 			return fmt.Errorf("steps[%d]: %w", i, err)
 		}
 		g.places = append(g.places, last)

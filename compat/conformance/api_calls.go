@@ -14,7 +14,7 @@ import (
 // takes a class and asks it for its queue, Go is given the queue.
 func apiCalls() map[string][]form {
 	all := map[string][]form{}
-	for _, calls := range []map[string][]form{queueCalls(), delayedCalls(), failureCalls(), workerCalls()} {
+	for _, calls := range []map[string][]form{queueCalls(), delayedCalls(), failureCalls(), workerCalls(), scheduleCalls()} {
 		maps.Copy(all, calls)
 	}
 	return all
@@ -171,6 +171,8 @@ func apiCallsWithWords() map[string]func(words string) ([]form, error) {
 		"enqueue_delayed_selection": func(words string) ([]form, error) {
 			return selectionForms(words, (*resque.Client).EnqueueDelayedFunc)
 		},
+		// The words only say what is special about the configuration.
+		"enqueue_from_config": func(string) ([]form, error) { return []form{enqueueConfig()}, nil },
 	}
 }
 

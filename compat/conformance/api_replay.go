@@ -23,7 +23,11 @@ type apiReplayer struct {
 	failures  resque.FailureBackend
 	store     *failure.Store
 	scheduler *scheduler.Scheduler
-	began     time.Time
+	schedules *scheduler.Schedules
+	location  *time.Location
+	// holder is who has the master lock by another process's writing.
+	holder string
+	began  time.Time
 
 	// workers are those that were registered, by id; current is the last one.
 	workers map[string]*employee
@@ -51,10 +55,7 @@ func replayGroup(ctx context.Context, url, namespace string, file *apiFile, g *g
 	}
 	defer func() { err = errors.Join(err, r.client.Close()) }()
 	r.store = failure.NewStore(r.client, failure.StoreConfig{PerQueue: perQueue(g.FailureBackend), Clock: r.clock})
-	r.scheduler, err = scheduler.New(r.client, scheduler.Config{
-		Clock: r.clock, Value: "ruby.example:4243", QueueOf: func(class string) string { return file.Classes[class].Queue },
-	})
-	if err != nil {
+	if err := r.schedule(); err != nil {
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, r.dismiss(ctx)) }()
@@ -138,20 +139,6 @@ func compareResult(s *apiStep, answer any, raised error) ([]difference, error) {
 		return nil, err
 	}
 	return differ(nil, fieldResult, want, got), nil
-}
-
-// compareLock compares the master lock's time to live. Whether there is one
-// isn't compared: the recorder kept its mastership between groups.
-func (r *apiReplayer) compareLock(ctx context.Context, s *apiStep) ([]difference, error) {
-	if s.Lock == nil {
-		return nil, nil
-	}
-	keys := r.client.Keys()
-	left, err := resque.Int(r.client.Do(ctx, "TTL", keys.Of(keys.Namespace()+":"+lockSuffix)))
-	if err != nil || left == -2 || sameTTL(&s.Lock.TTL, &left, time.Since(r.began)) {
-		return nil, err
-	}
-	return []difference{{Field: fieldLock, Detail: fmt.Sprintf("time to live: Ruby %d s, ours %d s", s.Lock.TTL, left)}}, nil
 }
 
 // serverTime stands in a recording for a heartbeat by the clock of the Redis

@@ -10,6 +10,7 @@ import (
 	"example.com/understudy/compat/ruby"
 	"example.com/understudy/failure"
 	"example.com/understudy/resque"
+	"example.com/understudy/scheduler"
 )
 
 // oneOrMany is Ruby's way to answer a part of a list: an element, or null, when
@@ -62,6 +63,12 @@ func resultOf(answer any) (any, error) {
 		return infoResult(v)
 	case failure.Record:
 		return recordResult(v)
+	case scheduler.Scheduled:
+		return decoded(v.Raw)
+	case []scheduler.Scheduled:
+		return scheduleResult(v)
+	case passed:
+		return passedResult(v)
 	default:
 		return nil, fmt.Errorf("conformance: an answer of type %T", answer)
 	}

@@ -47,7 +47,7 @@ func compareStates(want, got state, elapsed time.Duration) []difference {
 		case !there:
 			differences = append(differences, difference{Field: key, Detail: "is missing; Ruby has " + describe(w)})
 		case !wanted:
-			differences = append(differences, difference{Field: key, Detail: "should not be there: " + describe(g)})
+			differences = append(differences, difference{Field: key, Detail: "should not be there: " + describe(g), Got: plain(g)})
 		default:
 			if diff := cmp.Diff(plain(w), plain(g)); diff != "" {
 				differences = append(differences, difference{Field: key, Detail: "(-Ruby +ours)\n" + diff, Got: plain(g)})

@@ -12,11 +12,14 @@ type place struct {
 	row  any
 	step *step
 	// call is a step of a group, want the whole state that it left. There emptied
-	// are the times of the schedule for which nothing waits any more, and ghosts
-	// the lists of failures that are only named.
+	// are the times of the schedule for which nothing waits any more, ghosts the
+	// lists of failures that are only named, lost the classes of the recurring jobs
+	// that fired without a queue, and over the recurring jobs that are shown with a
+	// next time and won't fire then.
 	call            *apiStep
 	want            state
 	emptied, ghosts []string
+	lost, over      []string
 }
 
 // deviation is a difference from Ruby that is meant.
@@ -85,6 +88,20 @@ func deviations() []deviation {
 				list, _ := p.part()
 				return d.Field == fieldResult && reflect.DeepEqual(d.Got, list.answer())
 			},
+		},
+		{
+			what: "a recurring job without a queue, of a class that has none, goes to the failed jobs",
+			reason: "Ruby raises, loses the job, and notes that it was enqueued; " +
+				"from the failed jobs it can be requeued",
+			applies:  func(p place) bool { return len(p.lost) > 0 },
+			explains: withLost,
+		},
+		{
+			what: "a recurring job that has fired for the last time has no next time",
+			reason: "Ruby looks at the number of times, and at the last one, when the next time has come; " +
+				"until then it shows it",
+			applies:  func(p place) bool { return len(p.over) > 0 },
+			explains: withoutOver,
 		},
 	}
 }

@@ -15,7 +15,7 @@ func TestEditedCalls(t *testing.T) {
 		{"field of a group", `"failure_backend":`, `"backend":1,"failure_backend":`, `groups[0]: unknown field "backend"`, ""},
 		{"field of a step", `"op":"size",`, `"op":"size","during":"",`, `steps[7]: unknown field "during"`, ""},
 		{"field missing", `"op":"size","params":["mail"],"now":1767323045,`, `"op":"size","params":["mail"],`, `field "now" is missing`, ""},
-		{"field of a lock", `"lock":{"value":`, `"lock":{"key":"","value":`, `lock: unknown field "key"`, ""},
+		{"field of a lock", `"lock":{"value":`, `"lock":{"keys":"","value":`, `lock: unknown field "keys"`, ""},
 		{"form of a lock", `"localhost:<pid>"`, `"localhost"`, `value "localhost" is of no form`, ""},
 		{"no steps", `"start":1767323045,"steps":[`, `"start":1767323045,"steps":[]},{"name":"","failure_backend":"redis","start":1767323045,"steps":[`, "has no steps", ""},
 		{"key that goes without having been there", `"gone":["`, `"gone":["resque:no","`, `key "resque:no" is gone without having been there`, ""},

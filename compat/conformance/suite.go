@@ -58,7 +58,7 @@ func kinds() []kind {
 		{"scenarios*.json", openScenarios},
 		{"keys*.json", openKeys},
 		{"json*.json", openTexts},
-		{"api-schedules*.json", nil},
+		{"api-schedules*.json", openSchedules},
 		{"api*.json", openAPI},
 		{"cron*.json", openCrons},
 		{"activejob*.json", nil},
