@@ -34,6 +34,7 @@ func FuzzFailureRecord(f *testing.F) {
 	f.Add([]byte("{\"class\":\"X\",\"args\":[\"\xff\"]}"), "", "", "", "\"", "\n\n", uint16(999), false, int64(0))
 	f.Add([]byte("{}"), "q", "h:1:q", "E", strings.Repeat("漢\x01\"", 100), strings.Repeat("a.rb:1\n", 40), uint16(999), false, int64(0))
 	f.Add([]byte(`{"class":"X" /* c */}`), "q", "h:1:q", "E", "漢", "漢\n", uint16(30), true, int64(1))
+	f.Add([]byte("0 "), "q", "h:1:q", "E", "", "", uint16(0), false, int64(0))
 	f.Fuzz(func(t *testing.T, payload []byte, queue, worker, name, text, trace string, times uint16, malformed bool, second int64) {
 		if second < -62135596800 || second > 253402300799 {
 			return
@@ -82,7 +83,9 @@ func checkFailureRecord(t *testing.T, f resque.Failure, record []byte) {
 	if want := []string{"failed_at", "payload", "exception", "error", "backtrace", "worker", "queue"}; !slices.Equal(keys, want) {
 		t.Fatalf("members %v", keys)
 	}
-	if inner := unwrapped(t, members["payload"]); !bytes.Equal(members["payload"], f.Job.Payload) && !bytes.Equal(inner, f.Job.Payload) {
+	// The decoder takes the space around a value away, so the bytes are looked for.
+	kept := bytes.Contains(record, fmt.Appendf(nil, `,"payload":%s,"exception":`, f.Job.Payload))
+	if inner := unwrapped(t, members["payload"]); !kept && !bytes.Equal(inner, f.Job.Payload) {
 		t.Fatalf("the payload %q became %s", f.Job.Payload, members["payload"])
 	}
 	var backtrace []string
