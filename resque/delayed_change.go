@@ -92,11 +92,7 @@ func (c *Client) takeDelayed(ctx context.Context, item []byte, then []Write) (n 
 			return 0, nil, err
 		}
 		lists := listsOf(notes, then)
-		edits := make([]Edit, len(lists))
-		for i, key := range lists {
-			edits[i] = Edit{Key: key, Raw: item, All: true, Then: then}
-		}
-		n, err = c.editAll(ctx, edits, nil)
+		n, err = c.takeAll(ctx, lists, item, then)
 		if n > 0 || len(lists) == 0 || err != nil {
 			break
 		}
@@ -104,6 +100,50 @@ func (c *Client) takeDelayed(ctx context.Context, item []byte, then []Write) (n 
 		// now, were wrong.
 	}
 	return n, notes, err
+}
+
+// How much of one item goes in one step: it keeps the server from others.
+const (
+	takeCopies = 1000
+	takeBytes  = maxStepBytes
+)
+
+// takeAll takes all copies of an item out of lists, in several steps where they
+// are many, and carries out then for each. What then pushes to one of the lists
+// isn't taken again.
+func (c *Client) takeAll(ctx context.Context, lists []string, item []byte, then []Write) (total int64, err error) {
+	room := max(1, min(takeCopies, takeBytes/int64(max(1, len(item)))))
+	var edits []Edit
+	for _, key := range lists {
+		edit := Edit{Key: key, Raw: item, All: true, Then: then}
+		if slices.ContainsFunc(then, func(w Write) bool { return w.Key == key }) {
+			length, err := Int(c.Do(ctx, "LLEN", c.keys.Of(key)))
+			if err != nil {
+				return 0, fmt.Errorf("resque: counting the delayed jobs of %s: %w", key, err)
+			}
+			edit.within = max(1, length)
+		}
+		edits = append(edits, edit)
+	}
+	for len(edits) > 0 {
+		step := edits[:min(int64(len(edits)), room, editBatch)]
+		for i := range step {
+			step[i].most = room / int64(len(step))
+		}
+		found, err := c.Edit(ctx, step...)
+		if err != nil {
+			return total, err
+		}
+		edits = edits[len(step):]
+		for i, n := range found {
+			total += n
+			if e := step[i]; n == e.most && (e.within == 0 || e.within > n) {
+				e.within -= min(n, e.within)
+				edits = append(edits, e)
+			}
+		}
+	}
+	return total, nil
 }
 
 // listsOf are the lists among the notes of an item. The one that then pushes to
@@ -126,40 +166,5 @@ func (c *Client) RemoveDelayedAt(ctx context.Context, at time.Time, queue, class
 	if err != nil {
 		return 0, err
 	}
-	return c.editAll(ctx, []Edit{{Key: delayedKey(at.Unix()), Raw: encodeJob(class, text, queue), All: true}}, nil)
-}
-
-// RemoveDelayedFunc removes the delayed jobs that match says yes to, and answers
-// how many (resque-scheduler: remove_delayed_selection). match is called once for
-// each job, the earliest first, on the caller's goroutine, also for what is no job
-// (Err); where a second has more than a thousand jobs and others take some of them
-// meanwhile, it is asked again about its first ones. Jobs are read and removed a
-// few thousand at a time. After an error, or a panic of match, which passes
-// through, some are gone and the others untouched; removed is how many after an
-// error.
-func (c *Client) RemoveDelayedFunc(ctx context.Context, match func(DelayedJob) bool) (removed int64, err error) {
-	return c.changeDelayed(ctx, func(job DelayedJob) (Edit, bool, error) {
-		return Edit{Key: job.key, Raw: job.item}, match(job), nil
-	}, nil)
-}
-
-// EnqueueDelayedFunc puts the delayed jobs that match says yes to into their
-// queues now, and answers how many (resque-scheduler: enqueue_delayed_selection).
-// match is called as RemoveDelayedFunc does. Removing and enqueueing a job are
-// one step. A job that names no queue stays where it is; the error says so, after
-// all others have been enqueued. The same goes for one that a hook refuses.
-func (c *Client) EnqueueDelayedFunc(ctx context.Context, match func(DelayedJob) bool) (enqueued int64, err error) {
-	return c.changeDelayed(ctx, func(job DelayedJob) (Edit, bool, error) {
-		if !match(job) {
-			return Edit{}, false, nil
-		}
-		class, args, err := ParsePayload(job.item)
-		if err != nil || job.Queue == "" {
-			return Edit{}, false, fmt.Errorf("resque: the delayed job %.200q of %d names no class or no queue: it stays", job.item, job.At.Unix())
-		}
-		if err := c.beforeDelayed(ctx, job); err != nil {
-			return Edit{}, false, err
-		}
-		return Edit{Key: job.key, Raw: job.item, Then: PushWrites(job.Queue, encodeJob(class, args, ""))}, true, nil
-	}, func(jobs []DelayedJob) error { c.afterDelayed(ctx, jobs); return nil })
+	return c.takeAll(ctx, []string{delayedKey(at.Unix())}, encodeJob(class, text, queue), nil)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"example.com/understudy/compat/ruby"
 )
@@ -72,7 +71,7 @@ func (c *Client) beforeDelayed(ctx context.Context, job DelayedJob) error {
 	}
 	err := c.options.Hooks.beforeEnqueue(ctx, job.seen(), false)
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		refused.Field = fmt.Sprintf("the delayed job %.200q of %d", job.item, job.At.Unix())
+		refused.Field = job.shown()
 	}
 	return err
 }
@@ -92,6 +91,9 @@ func (j DelayedJob) seen() NewJob {
 	job, args := NewJob{Queue: j.Queue, Class: j.Class, At: j.At}, j.Args
 	if j.Err != nil { // what is kept as malformed is enqueued as such
 		job.Class, args, _ = ParsePayload(j.item)
+	}
+	if item, err := ParseItem(j.item); err == nil && item.Class == job.Class { // a custom_job_class takes its place
+		job.Class, args, _ = ParsePayload(item.Payload)
 	}
 	elements, _ := ruby.Elements(args) // it is an array
 	for _, element := range elements {

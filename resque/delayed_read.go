@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"example.com/understudy/compat/ruby"
 )
 
 // DelayedJob is a job that waits for its time.
@@ -162,15 +160,8 @@ func secondOf(key string) (at time.Time, ok bool) {
 
 // delayedEntry reads an element of delayed:<second>, which names its queue.
 func delayedEntry(item []byte) Entry {
-	queue := ""
-	if members, err := ruby.Members(item); err == nil {
-		for _, m := range members {
-			if m.Key == "queue" {
-				queue, _ = ruby.String(m.Value) // none, if it is no text
-			}
-		}
-	}
-	return entryOf(queue, item)
+	order, _ := orderOf(item) // no queue, where it is no text
+	return entryOf(order.queue, item)
 }
 
 // delayedTime is a time of the schedule, and how many jobs wait for it.
@@ -182,10 +173,11 @@ type delayedTime struct {
 
 // eachTime walks through the times for which jobs wait, the earliest first,
 // until visit says no. Members that are no whole number of seconds are somebody
-// else's; a key of the wrong type holds no jobs.
+// else's, whatever their scores; a key of the wrong type holds no jobs.
 func (c *Client) eachTime(ctx context.Context, visit func(delayedTime) bool) error {
-	for from := "-inf"; ; {
-		rows, err := Strings(c.Do(ctx, "ZRANGEBYSCORE", c.keys.Of(keyDelayedSchedule), from, "+inf", "WITHSCORES", "LIMIT", 0, pageSize))
+	from, tied := "-inf", 0 // the score that was read last, and how many members with it
+	for {
+		rows, err := Strings(c.Do(ctx, "ZRANGEBYSCORE", c.keys.Of(keyDelayedSchedule), from, "+inf", "WITHSCORES", "LIMIT", tied, pageSize))
 		if err != nil {
 			return fmt.Errorf("resque: reading the schedule: %w", err)
 		}
@@ -214,6 +206,12 @@ func (c *Client) eachTime(ctx context.Context, visit func(delayedTime) bool) err
 		if len(rows) < 2*pageSize {
 			return nil
 		}
-		from = "(" + rows[len(rows)-1]
+		last := rows[len(rows)-1]
+		if last != from {
+			from, tied = last, 0
+		}
+		for i := len(rows) - 1; i > 0 && rows[i] == last; i -= 2 {
+			tied++
+		}
 	}
 }

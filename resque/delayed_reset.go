@@ -12,9 +12,12 @@ import (
 // runs may stay. What stands in the schedule without jobs goes as well, also
 // what is no time; a time whose list is none stays.
 func (c *Client) ResetDelayed(ctx context.Context) error {
-	_, err := c.changeDelayed(ctx,
-		func(job DelayedJob) (Edit, bool, error) { return Edit{Key: job.key, Raw: job.item}, true, nil },
-		func(jobs []DelayedJob) error { return c.mendNotes(ctx, jobs) })
+	d := delayedChange{
+		client: c,
+		act:    func(job DelayedJob) (Edit, bool, error) { return Edit{Key: job.key, Raw: job.item}, true, nil },
+		done:   func(jobs []DelayedJob) error { return c.mendNotes(ctx, jobs) },
+	}
+	_, err := d.run(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,7 +45,7 @@ func (c *Client) mendNotes(ctx context.Context, jobs []DelayedJob) error {
 	looks = nil
 	for i, item := range items {
 		notes, err := Strings(replies[i], nil)
-		if err != nil {
+		if err != nil && ErrorCode(err) != "WRONGTYPE" {
 			return fmt.Errorf("resque: reading the times of a delayed job: %w", err)
 		}
 		for _, list := range listsOf(notes, nil) {

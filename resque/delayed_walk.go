@@ -9,55 +9,61 @@ import (
 )
 
 // delayedRoom is how many delayed jobs of several seconds are read at once; a
-// second with more than pageSize of them is read alone, page by page.
+// second with more of them than a page holds is read alone, page by page.
 const delayedRoom = 5000
 
 // maxProblems is how many errors about single jobs one call tells.
 const maxProblems = 20
 
-// delayedChange is a walk through all delayed jobs, and what becomes of them.
+// delayedChange is a walk through delayed jobs, and what becomes of them.
 type delayedChange struct {
 	client *Client
-	// plan decides about a job. Its error is about this job and holds up no other.
-	plan func(DelayedJob) (edit Edit, yes bool, err error)
+	DelayedSelection
+	// act decides about a job that is meant. Its error is about this job and holds
+	// up no other.
+	act func(DelayedJob) (edit Edit, yes bool, err error)
 	// done hears of the jobs that were changed, after each page; nil: nobody does.
 	done func([]DelayedJob) error
 
-	changed  int64
+	stopped  bool // nobody wants more
+	result   DelayedResult
 	problems []error
 }
 
-// changeDelayed walks through all delayed jobs, the earliest first, and carries
-// out the edits of those that plan says yes to.
-func (c *Client) changeDelayed(
-	ctx context.Context, plan func(DelayedJob) (Edit, bool, error), done func([]DelayedJob) error,
-) (changed int64, err error) {
-	d := &delayedChange{client: c, plan: plan, done: done}
-	err = d.walk(ctx)
-	return d.changed, errors.Join(append(d.problems, err)...)
+// run walks through the jobs, the earliest first, and carries out the edits of
+// those that act says yes to.
+func (d *delayedChange) run(ctx context.Context) (DelayedResult, error) {
+	err := d.walk(ctx)
+	return d.result, errors.Join(append(d.problems, err)...)
+}
+
+// enough says that no more jobs are wanted.
+func (d *delayedChange) enough() bool {
+	return d.stopped || d.Limit > 0 && d.result.Chosen >= d.Limit
 }
 
 func (d *delayedChange) walk(ctx context.Context) error {
-	var short []delayedTime
+	var times []delayedTime
 	waiting := int64(0)
-	flush := func() error {
-		times := short
-		short, waiting = nil, 0
-		return d.together(ctx, times)
+	flush := func() (err error) {
+		for len(times) > 0 && err == nil && !d.enough() {
+			var through int
+			through, err = d.some(ctx, times)
+			times = times[through:]
+		}
+		times, waiting = nil, 0
+		return err
 	}
 	var failed error
 	err := d.client.eachTime(ctx, func(t delayedTime) bool {
-		if len(short) > 0 && waiting+t.jobs > delayedRoom {
+		if !d.within(t.at) {
+			return true
+		}
+		if len(times) == pageSize || waiting+t.jobs > delayedRoom {
 			failed = flush()
 		}
-		if t.jobs <= pageSize {
-			short, waiting = append(short, t), waiting+t.jobs
-		} else if failed == nil {
-			if failed = flush(); failed == nil {
-				failed = d.alone(ctx, t)
-			}
-		}
-		return failed == nil
+		times, waiting = append(times, t), waiting+t.jobs
+		return failed == nil && !d.enough()
 	})
 	if err = errors.Join(err, failed); err != nil {
 		return err
@@ -65,29 +71,36 @@ func (d *delayedChange) walk(ctx context.Context) error {
 	return flush()
 }
 
-// together changes the jobs of several times.
-func (d *delayedChange) together(ctx context.Context, times []delayedTime) error {
-	if len(times) == 0 {
-		return nil
+// some changes the jobs of the first of several times, as many of them as may be
+// read at once, and answers how many.
+func (d *delayedChange) some(ctx context.Context, times []delayedTime) (through int, err error) {
+	if times[0].jobs > pageSize {
+		return 1, d.alone(ctx, times[0])
 	}
-	calls := make([]Call, len(times))
-	for i, t := range times {
-		calls[i] = Call{Command: "LRANGE", Keys: []string{d.client.keys.Of(t.key)}, Args: []any{0, t.jobs - 1}}
+	var keys []string
+	for _, t := range times {
+		if t.jobs > pageSize {
+			break
+		}
+		keys = append(keys, t.key)
 	}
-	replies, err := d.client.Pipeline(ctx, calls...)
+	pages, err := d.client.pages(ctx, 0, delayedRoom, keys...)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var jobs []DelayedJob
-	for i, t := range times {
-		more, err := t.read(replies[i])
-		if err != nil {
-			return err
+	for i, p := range pages {
+		if p.list && !p.ended {
+			break
 		}
-		jobs = append(jobs, more...)
+		jobs = append(jobs, times[i].jobsOf(p.elements)...)
+		through++
+	}
+	if through == 0 {
+		return 1, d.alone(ctx, times[0])
 	}
 	_, err = d.change(ctx, jobs, 0)
-	return err
+	return through, err
 }
 
 const (
@@ -103,17 +116,13 @@ const (
 func (d *delayedChange) alone(ctx context.Context, t delayedTime) error {
 	var anchor []DelayedJob
 	kept, asked, restarts := int64(0), int64(0), 0
-	for asked < t.jobs {
-		count := min(pageSize, t.jobs-asked)
+	for asked < t.jobs && !d.enough() {
 		back := int64(len(anchor))
-		reply, err := d.client.Do(ctx, "LRANGE", d.client.keys.Of(t.key), kept-back, kept+count-1)
+		p, err := d.client.page(ctx, kept-back, back+min(pageSize, t.jobs-asked), t.key)
 		if err != nil {
 			return err
 		}
-		jobs, err := t.read(reply)
-		if err != nil {
-			return err
-		}
+		jobs := t.jobsOf(p.elements)
 		if !beginsWith(jobs, anchor) && restarts < maxRestarts {
 			restarts++
 			anchor, kept, asked = nil, 0, 0
@@ -146,7 +155,10 @@ func (d *delayedChange) change(ctx context.Context, jobs []DelayedJob, first int
 	var planned []DelayedJob
 	place := map[string]int64{} // where in its list the next job stands
 	for _, job := range jobs {
-		edit, yes, err := d.plan(job)
+		if d.enough() {
+			break
+		}
+		edit, yes, err := d.decide(job)
 		if yes {
 			edit.Near = first + place[job.key]
 			edits, planned = append(edits, edit), append(planned, job)
@@ -154,28 +166,45 @@ func (d *delayedChange) change(ctx context.Context, jobs []DelayedJob, first int
 			stay = append(stay, job)
 		}
 		place[job.key]++
-		if err != nil && len(d.problems) < maxProblems {
-			d.problems = append(d.problems, err)
-		}
+		d.problem(err)
 	}
 	var changed []DelayedJob
-	n, err := d.client.editAll(ctx, edits, func(i int) { changed = append(changed, planned[i]) })
-	d.changed += n
+	n, err := editor{
+		client: d.client, edits: edits,
+		done:    func(i int) { changed = append(changed, planned[i]) },
+		refused: func(i int, err error) { d.problem(fmt.Errorf("resque: %s stays: %w", planned[i].shown(), err)) },
+	}.run(ctx)
+	d.result.Done += n
 	if d.done != nil && len(changed) > 0 {
 		err = errors.Join(err, d.done(changed))
+	}
+	if d.Progress != nil && err == nil {
+		d.Progress(d.result)
 	}
 	return stay, err
 }
 
-// read takes the reply with jobs of this time.
-func (t delayedTime) read(reply any) ([]DelayedJob, error) {
-	items, err := Values(reply, nil)
-	if err != nil {
-		return nil, fmt.Errorf("resque: reading the delayed jobs of %d: %w", t.at.Unix(), err)
+// decide is act for the jobs that are meant.
+func (d *delayedChange) decide(job DelayedJob) (edit Edit, yes bool, err error) {
+	d.result.Seen++
+	if d.Match != nil && !d.Match(job) {
+		return Edit{}, false, nil
 	}
-	jobs := make([]DelayedJob, len(items))
-	for i, item := range items {
-		jobs[i] = DelayedJob{Entry: delayedEntry(blob(item)), At: t.at, key: t.key, item: blob(item)}
+	d.result.Chosen++
+	return d.act(job)
+}
+
+func (d *delayedChange) problem(err error) {
+	if err != nil && len(d.problems) < maxProblems {
+		d.problems = append(d.problems, err)
 	}
-	return jobs, nil
+}
+
+// jobsOf are elements of this time's list.
+func (t delayedTime) jobsOf(elements [][]byte) []DelayedJob {
+	jobs := make([]DelayedJob, len(elements))
+	for i, item := range elements {
+		jobs[i] = DelayedJob{Entry: delayedEntry(item), At: t.at, key: t.key, item: item}
+	}
+	return jobs
 }

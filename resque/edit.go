@@ -3,6 +3,7 @@ package resque
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ import (
 type Edit struct {
 	// Key is the list, without namespace. A list delayed:<second> loses its time
 	// in the schedule with its last element, and an element its note in
-	// timestamps:<element>.
+	// timestamps:<element>, if that is a set.
 	Key string
 	// Raw is the element's text.
 	Raw []byte
@@ -23,6 +24,9 @@ type Edit struct {
 	Near int64
 	// All means every element with this text, else it is one.
 	All bool
+	// most bounds All: so many at most, the first ones; within: among so many of
+	// the list's first elements. 0: no bound.
+	most, within int64
 	// Replace is the text that takes the element's place; nil removes it.
 	Replace []byte
 	// Then is carried out for each element that was found, in the same step. It
@@ -35,13 +39,15 @@ type Edit struct {
 //	KEYS for each edit: list, timestamps:<element>, delayed_queue_schedule (the
 //	     list again for both where it holds no delayed jobs), then a key for each
 //	     of its writes
-//	ARGV 1 a text that is no element, 2 number of edits, then for each: "one" or
-//	     "all", index where it was seen, element, "replace" or "remove", the new
+//	ARGV 1 a text that is no element, 2 number of edits, then for each: "one", or
+//	     how many at most (0: all), index where it was seen, or among how many of
+//	     the first elements they are looked for (0: all), element, "replace" or "remove", the new
 //	     text, member of the schedule ("": none), number of writes, and for each
 //	     write: command, number of arguments, the arguments
 //
 // It answers {"ok", elements found for each edit}, or {"wrongtype", key} when a
-// key isn't what it should be; then nothing was written. A second arrival finds
+// key isn't what it should be; then nothing was written. A key timestamps:<element>
+// that isn't stays as it is, and its element goes all the same. A second arrival finds
 // nothing to do, but for elements with the same text.
 //
 // An element is looked for at its index. Those that aren't there are looked for
@@ -63,13 +69,13 @@ local function is(key, want)
   return kind == 'none' or kind == want
 end
 for i = 1, tonumber(ARGV[2]) do
-  local e = {list = KEYS[k], stamps = KEYS[k + 1], schedule = KEYS[k + 2], all = ARGV[a] == 'all', near = tonumber(ARGV[a + 1]),
+  local e = {list = KEYS[k], stamps = KEYS[k + 1], schedule = KEYS[k + 2], most = tonumber(ARGV[a]), within = tonumber(ARGV[a + 1]), near = tonumber(ARGV[a + 1]),
     raw = ARGV[a + 2], replace = ARGV[a + 3] == 'replace', text = ARGV[a + 4], member = ARGV[a + 5],
     writes = tonumber(ARGV[a + 6]), key = k + 3, first = a + 7, at = {}}
   a, k = a + 7, k + 3
   if not is(e.list, 'list') then return {'wrongtype', e.list} end
   if e.member ~= '' then
-    if not is(e.stamps, 'set') then return {'wrongtype', e.stamps} end
+    e.noted = is(e.stamps, 'set')
     if not is(e.schedule, 'zset') then return {'wrongtype', e.schedule} end
   end
   for _ = 1, e.writes do
@@ -125,8 +131,8 @@ end
 local missing = {}
 for _, e in ipairs(edits) do
   taken[e.list], missing[e.list] = taken[e.list] or {}, missing[e.list] or {}
-  if e.all then
-    for _, index in ipairs(redis.call('LPOS', e.list, e.raw, 'COUNT', 0)) do take(e, index) end
+  if e.most then
+    for _, index in ipairs(redis.call('LPOS', e.list, e.raw, 'COUNT', e.most, 'MAXLEN', e.within)) do take(e, index) end
   elseif e.near < 0 or redis.call('LINDEX', e.list, e.near) ~= e.raw or not take(e, e.near) then
     table.insert(missing[e.list], e)
   end
@@ -163,7 +169,8 @@ local answer, noted, count = {'ok'}, {}, {}
 for i, e in ipairs(edits) do
   if e.late then redis.call('LREM', e.list, e.late, e.raw) end
   if e.member ~= '' then
-    noted[e.list], count[e.list] = noted[e.list] or {}, (count[e.list] or 0) + 1
+    noted[e.list] = noted[e.list] or {}
+    if not noted[e.list][e.raw] then count[e.list] = (count[e.list] or 0) + 1 end
     noted[e.list][e.raw] = 'gone'
   end
   answer[i + 1] = #e.at
@@ -183,7 +190,7 @@ for list, texts in pairs(noted) do
 end
 for _, e in ipairs(edits) do
   if e.member ~= '' then
-    if noted[e.list][e.raw] == 'gone' then redis.call('SREM', e.stamps, 'delayed:' .. e.member) end
+    if e.noted and noted[e.list][e.raw] == 'gone' then redis.call('SREM', e.stamps, 'delayed:' .. e.member) end
     if redis.call('EXISTS', e.list) == 0 then redis.call('ZREM', e.schedule, e.member) end
   end
 end
@@ -228,17 +235,33 @@ func (e Edit) appendTo(keys []string, args []any, k Keys) ([]string, []any) {
 	} else {
 		keys, member = append(keys, list, list, list), ""
 	}
-	which, how := "one", "remove"
+	var which any = "one"
+	near, how := e.Near, "remove"
 	if e.All {
-		which = "all"
+		which, near = e.most, e.within
 	}
 	if e.Replace != nil {
 		how = "replace"
 	}
-	args = append(args, which, e.Near, e.Raw, how, e.Replace, member, len(e.Then))
+	args = append(args, which, near, e.Raw, how, e.Replace, member, len(e.Then))
 	return appendWrites(keys, args, k, e.Then)
 }
 
 func wrongType(key string) error {
-	return &RedisError{Code: "WRONGTYPE", Message: fmt.Sprintf("WRONGTYPE %q is of another type than Resque's", key)}
+	return &wrongTypeError{key, &RedisError{Code: "WRONGTYPE", Message: fmt.Sprintf("WRONGTYPE %q is of another type than Resque's", key)}}
+}
+
+// wrongTypeError says which key, with its namespace, kept a step from being
+// carried out.
+type wrongTypeError struct {
+	key string
+	err error
+}
+
+func (e *wrongTypeError) Error() string { return e.err.Error() }
+func (e *wrongTypeError) Unwrap() error { return e.err }
+
+// touches says whether an edit needs a key, given with its namespace.
+func (e Edit) touches(k Keys, key string) bool {
+	return k.Of(e.Key) == key || slices.ContainsFunc(e.Then, func(w Write) bool { return k.Of(w.Key) == key })
 }

@@ -198,7 +198,6 @@ func TestEditWrongType(t *testing.T) {
 	}{
 		{"odd", resque.Edit{Key: "odd", Raw: []byte("a")}},
 		{"queue:odd", resque.Edit{Key: "failed", Raw: []byte("a"), Then: resque.PushWrites("odd", nil)}},
-		{"timestamps:a", resque.Edit{Key: "delayed:9", Raw: []byte("a")}},
 		{"delayed_queue_schedule", resque.Edit{Key: "delayed:9", Raw: []byte("b")}},
 	} {
 		t.Run(test.key, func(t *testing.T) {

@@ -103,13 +103,6 @@ func (c *Client) Dequeue(ctx context.Context, queue, class string, args ...any) 
 	})
 }
 
-const (
-	// pageSize is how much of a list one call reads.
-	pageSize = 1000
-	// editBatch is how many edits go in one step.
-	editBatch = 250
-)
-
 // DequeueClass removes all jobs of a class from a queue (Ruby: Resque.dequeue
 // without arguments) and answers how many. Text that is no job stays. So do
 // delayed jobs, and those that a worker has taken. Workers may take jobs and
@@ -135,22 +128,25 @@ func (c *Client) removeClass(ctx context.Context, key, class string) (removed in
 	// From the end to the front, counting from the end: so taking from the front
 	// moves nothing, and new jobs only make it look at some once more.
 	for kept := int64(0); ; {
-		page, first, err := c.pageFromEnd(ctx, key, kept)
+		page, err := c.page(ctx, -kept-1, pageSize, key)
+		if err == nil && !page.list {
+			err = wrongType(c.keys.Of(key))
+		}
 		if err != nil {
 			return removed, err
 		}
 		var edits []Edit
-		for i, element := range page {
+		for i, element := range page.elements {
 			if isOfClass(element, class) {
-				edits = append(edits, Edit{Key: key, Raw: element, Near: first + int64(i)})
+				edits = append(edits, Edit{Key: key, Raw: element, Near: page.first + int64(i)})
 			}
 		}
 		gone, err := c.editAll(ctx, edits, nil)
 		removed += gone
-		if err != nil || len(page) < pageSize {
+		if err != nil || page.ended {
 			return removed, err
 		}
-		kept += int64(len(page)) - gone
+		kept += int64(len(page.elements)) - gone
 	}
 }
 
@@ -161,67 +157,6 @@ func isOfClass(element []byte, class string) bool {
 		name, _, err = ParsePayload(inner)
 	}
 	return err == nil && name == class
-}
-
-// pageFromEnd reads the elements before the last so many ones of a list, and the
-// index of the first of them.
-func (c *Client) pageFromEnd(ctx context.Context, key string, after int64) (page [][]byte, first int64, err error) {
-	full := []string{c.keys.Of(key)}
-	replies, err := c.Pipeline(ctx,
-		Call{Command: "LLEN", Keys: full},
-		Call{Command: "LRANGE", Keys: full, Args: []any{-after - pageSize, -after - 1}})
-	if err != nil {
-		return nil, 0, err
-	}
-	length, err := Int(replies[0], nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	values, err := Values(replies[1], nil)
-	for _, value := range values {
-		page = append(page, blob(value))
-	}
-	return page, max(0, length-after-pageSize), err
-}
-
-// editAll carries out any number of edits that remove elements, in several steps,
-// and answers how many they found. Those of one list stand in its order, with the
-// indices that they have before the first step. done, if there is one, is called
-// behind each step for those that found some.
-func (c *Client) editAll(ctx context.Context, edits []Edit, done func(edit int)) (total int64, err error) {
-	gone := map[string]int64{} // how many elements of each list earlier steps removed
-	for at := 0; at < len(edits); {
-		step := slices.Clone(edits[at : at+stepOfEdits(edits[at:])])
-		for i := range step {
-			step[i].Near -= gone[step[i].Key]
-		}
-		found, err := c.Edit(ctx, step...)
-		if err != nil {
-			return total, err
-		}
-		for i, n := range found {
-			total += n
-			gone[step[i].Key] += n
-			if done != nil && n > 0 {
-				done(at + i)
-			}
-		}
-		at += len(step)
-	}
-	return total, nil
-}
-
-// stepOfEdits is how many of the edits go in one step: at least one, and so few
-// that large elements don't keep the server from others.
-func stepOfEdits(edits []Edit) int {
-	size := 0
-	for i, e := range edits {
-		size += len(e.Raw)
-		if i > 0 && (i == editBatch || size > maxStepBytes) {
-			return i
-		}
-	}
-	return len(edits)
 }
 
 // RemoveQueue removes a queue with all of its jobs, and its name (Ruby:

@@ -1,12 +1,6 @@
 package scheduler
 
-import (
-	"errors"
-	"fmt"
-
-	"example.com/understudy/compat/ruby"
-	"example.com/understudy/resque"
-)
+import "example.com/understudy/resque"
 
 // plan is what becomes of one item.
 type plan struct {
@@ -24,13 +18,10 @@ func (e noQueueError) Error() string { return e.reason }
 // noQueue is how Ruby calls it.
 const noQueue = "Resque::NoQueueError"
 
-// rubyJob is the custom job class that says that there is none.
-const rubyJob = "Resque::Job"
-
 // planOf decides about an item, by Ruby's rules where Ruby doesn't lose it. broken
 // says which queues can't be pushed to, and why.
 func (s *Scheduler) planOf(item []byte, broken map[string]string) plan {
-	job, err := jobOf(item)
+	job, err := resque.ParseItem(item)
 	if err != nil {
 		return s.failed(item, "", nil, err)
 	}
@@ -38,95 +29,23 @@ func (s *Scheduler) planOf(item []byte, broken map[string]string) plan {
 }
 
 // deliver decides where a job goes.
-func (s *Scheduler) deliver(job itemJob, item []byte, broken map[string]string) plan {
-	if job.queue == "" {
-		job.queue = s.cfg.QueueOf(job.class)
+func (s *Scheduler) deliver(job resque.Item, item []byte, broken map[string]string) plan {
+	if job.Queue == "" {
+		job.Queue = s.cfg.QueueOf(job.Class)
 	}
-	switch why := broken[job.queue]; {
-	case job.queue == "":
-		return s.failed(item, "", job.payload, job.noQueue())
+	switch why := broken[job.Queue]; {
+	case job.Queue == "":
+		return s.failed(item, "", job.Payload, noQueueOf(job))
 	case why != "":
-		return s.failed(item, job.queue, job.payload, noQueueError{why})
+		return s.failed(item, job.Queue, job.Payload, noQueueError{why})
 	default:
-		return plan{item: item, queue: job.queue, payload: job.payload}
+		return plan{item: item, queue: job.Queue, payload: job.Payload}
 	}
 }
 
-// itemJob is the job of a delayed item or of a recurring job's configuration
-// (Ruby: enqueue_from_config).
-type itemJob struct {
-	class string
-	// queue is the item's; "": it names none.
-	queue   string
-	payload []byte
-}
-
-func (j itemJob) noQueue() error {
-	return noQueueError{"the job names no queue, and its class " + j.class + " has none here"}
-}
-
-// jobOf reads an item. The job is class and args, whatever else the item holds.
-func jobOf(item []byte) (itemJob, error) {
-	class, args, err := resque.ParsePayload(item)
-	if err == nil && class == "" {
-		err = errors.New("scheduler: the job's class is empty")
-	}
-	if err != nil {
-		return itemJob{}, err
-	}
-	o, err := orderOf(item)
-	if err != nil {
-		return itemJob{}, err
-	}
-	job := itemJob{class: class, queue: o.queue}
-	if o.noArgs {
-		args = []byte("[]")
-	}
-	// A custom job class is called in Ruby. The scheduler that doesn't have it
-	// loaded enqueues it in the job's place, and so does this one.
-	if o.custom != "" && o.custom != rubyJob {
-		class = o.custom
-	}
-	job.payload = resque.EncodeJob(class, args)
-	return job, nil
-}
-
-// order is what an item says beside its class and arguments.
-type order struct {
-	queue, custom string
-	// noArgs says that the arguments are none: Ruby takes false for nothing.
-	noArgs bool
-}
-
-// orderOf reads it. Ruby takes null and false for nothing, and anything else by
-// its to_s.
-func orderOf(item []byte) (o order, err error) {
-	members, err := ruby.Members(item)
-	if err != nil {
-		return order{}, fmt.Errorf("scheduler: the job: %w", err)
-	}
-	for _, m := range members {
-		switch m.Key {
-		case "queue":
-			o.queue, err = text(m.Value)
-		case "custom_job_class":
-			o.custom, err = text(m.Value)
-		case "args":
-			o.noArgs = string(m.Value) == "false"
-		}
-		if err != nil {
-			return order{}, fmt.Errorf("scheduler: the job's %s: %w", m.Key, err)
-		}
-	}
-	return o, nil
-}
-
-func text(raw []byte) (string, error) {
-	if string(raw) == "false" {
-		return "", nil
-	}
-	b, err := ruby.ToS(raw, ruby.Inspect31)
-	return string(b), err
+// noQueueOf says why an item has nowhere to go.
+func noQueueOf(job resque.Item) error {
+	return noQueueError{"the job names no queue, and its class " + job.Class + " has none here"}
 }
 
 // failed makes the record of an item that can't go to a queue. payload nil: the

@@ -188,18 +188,18 @@ func (s *Schedules) SetLastEnqueuedAt(ctx context.Context, name string, at time.
 // LastEnqueuedAt. A job without a queue is refused.
 func (s *Schedules) Enqueue(ctx context.Context, job Scheduled) error {
 	err := job.Err
-	var now itemJob
+	var now resque.Item
 	if err == nil {
 		now, err = recurringJob(job.Name, job.Recurring)
 	}
-	if now.queue == "" && s.QueueOf != nil {
-		now.queue = s.QueueOf(now.class)
+	if now.Queue == "" && s.QueueOf != nil {
+		now.Queue = s.QueueOf(now.Class)
 	}
-	if err == nil && now.queue == "" {
-		err = now.noQueue()
+	if err == nil && now.Queue == "" {
+		err = noQueueOf(now)
 	}
 	if err == nil {
-		err = s.client.Push(ctx, now.queue, now.payload)
+		err = s.client.Push(ctx, now.Queue, now.Payload)
 	}
 	if err != nil {
 		return fmt.Errorf("scheduler: enqueue the recurring job %q: %w", job.Name, err)
@@ -208,12 +208,12 @@ func (s *Schedules) Enqueue(ctx context.Context, job Scheduled) error {
 }
 
 // recurringJob is the job that a recurring one fires.
-func recurringJob(name string, job Recurring) (itemJob, error) {
+func recurringJob(name string, job Recurring) (resque.Item, error) {
 	item, err := job.Item(name)
 	if err != nil {
-		return itemJob{}, err
+		return resque.Item{}, err
 	}
-	return jobOf(item)
+	return resque.ParseItem(item)
 }
 
 // snapshot are the configurations in memory, and their version.

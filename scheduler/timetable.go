@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"example.com/understudy/resque"
 )
 
 // recurrence is a recurring job with its next time.
@@ -14,7 +16,7 @@ type recurrence struct {
 	name string
 	// config is its configuration, as it stands where it is kept.
 	config string
-	job    itemJob
+	job    resque.Item
 	timing Timing
 	// note is what this scheduler wrote last into Ruby's note of the last run.
 	note string
