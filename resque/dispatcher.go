@@ -38,11 +38,12 @@ type dispatcher struct {
 
 	done    chan *run     // runs whose handler has returned
 	rested  chan *slot    // slots whose sleep after a requeue is over
-	poked   chan struct{} // Pause, Resume, Drain
+	poked   chan struct{} // Pause, Resume, Drain, Hurry, CancelJobs
 	ended   chan struct{} // closed when the dispatcher is through
 	paused  atomic.Bool
 	drain   atomic.Bool
 	hurry   atomic.Bool
+	revoke  atomic.Bool        // the running jobs are to be cancelled
 	after   sync.WaitGroup     // notifications, hooks and pruning under way
 	notices chan struct{}      // bounds the notifications
 	aside   context.Context    //nolint:containedctx // of notifications, hooks and pruning
@@ -221,6 +222,7 @@ func (d *dispatcher) wait(ctx context.Context, at time.Time) {
 	case <-d.track.changes():
 		d.changed()
 	case <-d.poked:
+		d.cancelJobs()
 	case <-timer.C:
 	case <-ctx.Done():
 	}
@@ -244,6 +246,8 @@ func (d *dispatcher) collect() {
 			d.awake(s)
 		case <-d.track.changes():
 			d.changed()
+		case <-d.poked:
+			d.cancelJobs()
 		default:
 			return
 		}
@@ -280,10 +284,7 @@ func (d *dispatcher) launch(r *run) {
 			if r.outcome.kind == "" && !errors.Is(r.err, ErrAbandon) {
 				r.outcome = d.w.decide(r) // the handler or a hook ended the goroutine
 			}
-			select {
-			case d.done <- r:
-			case <-d.ended: // nobody waits for it any more
-			}
+			d.handBack(r)
 		}()
 		d.w.perform(r)
 	}()

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -181,7 +182,8 @@ func TestFaultsChangeNothing(t *testing.T) {
 	})
 }
 
-// stopUnder stops a worker with three jobs in hand under a rule, and answers the
+// stopUnder stops a worker with four jobs in hand, one of which is to fail, under a
+// rule, and answers the
 // state that it leaves.
 func stopUnder(t *testing.T, s *redistest.Server, rule redistest.Rule) map[string]any {
 	t.Helper()
@@ -189,19 +191,22 @@ func stopUnder(t *testing.T, s *redistest.Server, rule redistest.Rule) map[strin
 	b := newBenchAt(t, s, p.URL())
 	s.Seed(map[string]any{
 		"queues": redistest.Set{"q"}, "resque-retry:Held:da4b9237bacccdf19c0760cab7aec4a8359010b0": "3",
-		"queue:q": redistest.List{`{"class":"Held","args":[1]}`, `{"class":"Held","args":[2]}`, `{"class":"Held","args":[3]}`, `{"class":"Held","args":[4]}`},
+		"queue:q": redistest.List{`{"class":"Held","args":[1]}`, `{"class":"Held","args":[2]}`, `{"class":"Fails","args":[0]}`, `{"class":"Held","args":[3]}`, `{"class":"Held","args":[4]}`},
 	})
 	jobs := make(calls)
 	w := b.worker(func(c *resque.WorkerConfig) {
 		own(c)
-		c.Concurrency = 3
+		c.Concurrency = 4
 		c.ShutdownTimeout = -1
 	}, nil)
+	if err := w.Handle("Fails", jobs, resque.Fail); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Handle("Held", jobs, retry.Policy{Limit: retry.Forever}); err != nil {
 		t.Fatal(err)
 	}
 	r := run(t, w)
-	for range 3 {
+	for range 4 {
 		one := jobs.next(t)
 		go func() {
 			<-one.ctx.Done()
@@ -212,13 +217,19 @@ func stopUnder(t *testing.T, s *redistest.Server, rule redistest.Rule) map[strin
 	r.stop()
 	p.SetRule(nil)
 	p.ReleaseLate()
-	return b.keys()
+	state := b.keys()
+	for name := range state {
+		if records, _ := state[name].(redistest.List); name == "failed" && len(records) == 1 && strings.Contains(records[0], `"exception":"Resque::TermException"`) {
+			state[name] = "a record"
+		}
+	}
+	return state
 }
 
 func TestFaultsAtTheStopChangeNothing(t *testing.T) {
 	t.Parallel()
 	names := resque.ScriptNames()
-	for _, step := range []string{"HGETALL", "MGET", "give back", "finish", "leave"} {
+	for _, step := range []string{"record", "HGETALL", "MGET", "give back", "finish", "leave"} {
 		for name, verdict := range verdicts() {
 			t.Run(step+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -236,6 +247,7 @@ func TestFaultsAtTheStopChangeNothing(t *testing.T) {
 						t.Fatal("the step never came")
 					}
 					want := map[string]any{
+						"stat:processed": "1", "stat:failed": "1", "failed": "a record",
 						"queues": redistest.Set{"q"}, "resque-retry:Held:da4b9237bacccdf19c0760cab7aec4a8359010b0": "3",
 						"queue:q": redistest.List{`{"class":"Held","args":[1]}`, `{"class":"Held","args":[2]}`, `{"class":"Held","args":[3]}`, `{"class":"Held","args":[4]}`},
 					}

@@ -35,6 +35,8 @@ type Registration struct {
 	// Timeout cancels a run that takes longer; the run then fails as
 	// Timeout::Error. 0: none.
 	Timeout time.Duration
+	// AtDeadline is what becomes of a job that a stop cancels. Zero: GiveBack.
+	AtDeadline AtDeadline
 	// Retrier decides about failed runs. nil: that of the queue which the job
 	// came from, else that of the worker (WorkerConfig.QueueRetry and Retry),
 	// else no retry, as in Ruby.
@@ -43,7 +45,8 @@ type Registration struct {
 	NoRetry bool
 }
 
-// HandleOption is an option of Worker.Handle: Queue, Timeout, a retry.Policy.
+// HandleOption is an option of Worker.Handle: Queue, Timeout, AtDeadline, a
+// retry.Policy.
 type HandleOption interface {
 	// Apply changes the registration, or says why it is refused.
 	Apply(r *Registration) error

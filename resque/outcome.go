@@ -83,7 +83,7 @@ func (w *Worker) outcomeOf(r *run) (out outcome) {
 	case err == nil:
 		return outcome{kind: Done, writes: append(clearCounter(r.counter), r.kept...)}
 	case errors.Is(context.Cause(r.ctx), ErrStopping):
-		return outcome{kind: Interrupted}
+		return w.atDeadline(r, err)
 	}
 	return w.failed(r, err)
 }

@@ -93,8 +93,10 @@ func (w *Worker) call(r *run) (err error) {
 	// Also where the handler panics: what it left running enqueues nothing.
 	defer func() { r.kept = r.pending.close() }()
 	err = r.registration.Handler.Perform(ctx, job)
-	if err != nil && errors.Is(context.Cause(ctx), ErrTimeout) && !errors.Is(err, ErrTimeout) {
-		err = fmt.Errorf("%w: %w", ErrTimeout, err)
+	for _, cause := range []error{ErrTimeout, ErrJobsCancelled} {
+		if err != nil && errors.Is(context.Cause(ctx), cause) && !errors.Is(err, cause) {
+			return fmt.Errorf("%w: %w", cause, err)
+		}
 	}
 	return err
 }

@@ -25,6 +25,8 @@ func (d *dispatcher) step(ctx context.Context) (worked bool, err error) {
 			select {
 			case r := <-d.done:
 				d.returned(r)
+			case <-d.poked:
+				d.cancelJobs()
 			case <-ctx.Done():
 				return worked, context.Cause(ctx)
 			}

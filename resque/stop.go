@@ -21,15 +21,12 @@ func (d *dispatcher) stop(ctx context.Context) error {
 	d.await(ctx, d.cfg.ShutdownTimeout, d.hurry.Load)
 	if left := d.count(running); left > 0 {
 		d.log.WarnContext(ctx, "cancelling the jobs that still run", "jobs", left)
-		for _, s := range d.slots {
-			if s.state == running {
-				s.run.cancel(ErrStopping)
-			}
-		}
+		d.cancelRunning(ErrStopping)
 		d.await(ctx, d.cfg.CancelTimeout, func() bool { return false })
 	}
 	release, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), d.cfg.ReleaseTimeout, errReleaseTimeout)
 	defer cancel()
+	d.giveUp(release, d.cfg.ReleaseTimeout/2) //nolint:mnd // the other half is for giving back
 	if err := d.release(release); err != nil {
 		return fmt.Errorf("resque: stop: %w; jobs that are left stay in their workers' hands", err)
 	}

@@ -16,7 +16,7 @@ import (
 // Worker performs jobs. To Ruby each of its slots is a worker of its own.
 //
 // Run is the whole life of a worker; Start, Step and Stop are what it is made
-// of, for those who want to hold the reins. Handle, Pause, Resume and Drain may
+// of, for those who want to hold the reins. Handle, Pause, Resume, Drain, Hurry and CancelJobs may
 // be called at any time from any goroutine; of Start, Step, Heartbeat and Stop
 // only one may run at a time, and only Stop beside Run.
 type Worker struct {
@@ -236,6 +236,11 @@ func (w *Worker) Drain() { w.dispatcher.drain.Store(true); w.dispatcher.poke() }
 // instead of waiting ShutdownTimeout for them (a second signal). After Drain it
 // ends the waiting without limit in the same way.
 func (w *Worker) Hurry() { w.dispatcher.hurry.Store(true); w.dispatcher.poke() }
+
+// CancelJobs ends the contexts of the jobs that run now, with ErrJobsCancelled; the
+// worker goes on. What a job answers then counts: no error is success, an error a
+// failure like any other (Ruby: USR1).
+func (w *Worker) CancelJobs() { w.dispatcher.revoke.Store(true); w.dispatcher.poke() }
 
 // Pause makes the worker take no more jobs until Resume, after the hook
 // BeforePause (Ruby: USR2).

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,8 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 type command struct {
 	args    []string
 	env     map[string]string
-	signals chan os.Signal // sent to the command; nil: none
+	signals chan os.Signal // TERM and the like, sent to the command; nil: none
+	others  chan os.Signal // further ones
 	stdout  *watched       // nil: one of its own; stderr too
 	stderr  *watched
 }
@@ -46,13 +48,17 @@ func run(t *testing.T, c command) result {
 			value, ok := c.env[name]
 			return value, ok
 		},
-		Notify: func(to chan<- os.Signal, _ ...os.Signal) func() {
+		Notify: func(to chan<- os.Signal, list ...os.Signal) func() {
+			from := c.others
+			if slices.Contains(list, os.Interrupt) {
+				from = c.signals
+			}
 			ended, gone := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(gone)
 				for {
 					select {
-					case s := <-c.signals:
+					case s := <-from:
 						to <- s
 					case <-ended:
 						return

@@ -51,9 +51,11 @@ With * it takes every job there is, and fails those of classes that the file
 doesn't name (NameError), as a Ruby worker does: whoever works a queue must know
 every class on it. To move one class, give it a queue of its own first.
 
-TERM and INT wait 10 s for the running jobs, then cancel them and give the rest
-back to their queues; QUIT waits without limit. A second signal cancels at once,
-a third ends the process.`
+TERM and INT wait 10 s for the running jobs, then cancel them, wait 5 s more
+and give the rest back to the heads of their queues; QUIT waits without limit,
+so does TERM with GRACEFUL_TERM. A second signal cancels at once, a third ends
+the process. USR1 cancels the running jobs and goes on, USR2 pauses, CONT ends
+the pause.`
 
 func (a *app) work() *cli.Command {
 	return &cli.Command{
@@ -71,7 +73,7 @@ func (a *app) work() *cli.Command {
 			&cli.StringFlag{Name: "history", Usage: "`NUMBER` of attempts that Redis keeps, of all workers together; 0: none (default: 10000)"},
 			&cli.BoolFlag{Name: "until-empty", Usage: "end when no job is left that is due; due delayed jobs are moved to their queues"},
 			&cli.StringFlag{Name: "pidfile", Usage: "`FILE` that gets the process id [$PIDFILE]"},
-		), logFlags()...),
+		), append(timeoutFlags(), logFlags()...)...),
 		Action: func(c *cli.Context) error { return a.runWork(c.Context, a.settings(c)) },
 	}
 }
@@ -109,7 +111,10 @@ func (a *app) runWork(ctx context.Context, s settings) (err error) {
 	}
 	queues, _ := resque.ParseQueueList(plan.config.Queues...) // was read once
 	a.say("working %s on %s (stop: Ctrl-C)", queues.IDText(), shownURL(plan.address))
-	stopped, done := a.untilStopped(ctx, stopping{drain: worker.Drain, hurry: worker.Hurry, say: a.say})
+	stopped, done := a.untilStopped(ctx, stopping{
+		drain: worker.Drain, graceful: s.env("GRACEFUL_TERM") != "", hurry: worker.Hurry,
+		wait: plan.config.ShutdownTimeout, others: a.workerSignals(worker), say: a.say, //nolint:contextcheck // Pause has none
+	})
 	defer done()
 	announcing := announcement{client: client, log: log, lockPrefix: s.env(lockPrefixVariable)}
 	announcing.announce(stopped, queues, plan.jobs)
@@ -141,6 +146,9 @@ func (a *app) planWork(s settings, log *slog.Logger) (plan workPlan, err error) 
 		plan.config.Interval = emptyInterval
 	}
 	if plan.config.History, err = s.history(); err != nil {
+		return plan, err
+	}
+	if err = s.timeouts(&plan.config); err != nil {
 		return plan, err
 	}
 	if plan.config.Failures, err = s.failures(); err != nil {
@@ -240,7 +248,7 @@ func (a *app) worker(client *resque.Client, plan workPlan, transport http.RoundT
 		return nil, err
 	}
 	for _, job := range plan.jobs.Jobs {
-		options := []resque.HandleOption{resque.Queue(job.Queue), resque.Timeout(job.Timeout)}
+		options := []resque.HandleOption{resque.Queue(job.Queue), resque.Timeout(job.Timeout), job.AtDeadline}
 		switch {
 		case job.Retry != nil:
 			policy := *job.Retry

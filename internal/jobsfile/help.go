@@ -7,6 +7,7 @@ func howTo(key string) string {
 		"exec":                         "a list of the program and its arguments, such as exec: [./deliver-sms, --fast]",
 		"http":                         `an address, such as http: https://sms.internal/deliver, or with headers http: {url: "https://sms.internal/deliver", headers: {Authorization: "Bearer ${SMS_TOKEN}"}}`,
 		"timeout":                      "seconds or a time with its unit, such as timeout: 30s",
+		"at_deadline":                  "give_back, fail or drop, such as at_deadline: fail",
 		"plugin":                       "none, retry or exponential_backoff, such as plugin: retry",
 		"retry_limit":                  "a whole number, such as retry_limit: 10 (0: never, -1: for ever)",
 		"retry_delay":                  "whole seconds, such as retry_delay: 120",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/understudy/internal/yamlfile"
+	"example.com/understudy/resque"
 	"example.com/understudy/retry"
 )
 
@@ -53,6 +54,8 @@ type Job struct {
 	HTTP *Address
 	// Timeout is how long a run may take; 0: any time.
 	Timeout time.Duration
+	// AtDeadline is what becomes of a job that a stop cancels.
+	AtDeadline resque.AtDeadline
 	// Retry is the policy of its own. nil: that of its queue, or the default one.
 	Retry *retry.Policy
 	// NoRetry keeps those from it.

@@ -14,7 +14,7 @@ import (
 )
 
 // ownKeys are the keys of a job that aren't options of resque-retry.
-func ownKeys() []string { return []string{"queue", "exec", "http", "timeout"} }
+func ownKeys() []string { return []string{"queue", "exec", "http", "timeout", "at_deadline"} }
 
 // option reads one of the options of resque-retry.
 func (p *parser) option(spec *retry.Spec, class string, e entry) {

@@ -11,6 +11,7 @@ import (
 
 	"example.com/understudy/internal/duration"
 	"example.com/understudy/internal/yamlfile"
+	"example.com/understudy/resque"
 	"example.com/understudy/retry"
 )
 
@@ -105,6 +106,8 @@ func (p *parser) job(class entry) {
 			p.queue(&job, e)
 		case "timeout":
 			p.timeout(&job, e)
+		case "at_deadline":
+			p.atDeadline(&job, e)
 		case "exec":
 			job.line = e.line
 			p.exec(&job, e)
@@ -143,6 +146,16 @@ func (p *parser) timeout(job *Job, e entry) {
 		return
 	}
 	job.Timeout = d
+}
+
+func (p *parser) atDeadline(job *Job, e entry) {
+	choices := map[string]resque.AtDeadline{"give_back": resque.GiveBack, "fail": resque.Fail, "drop": resque.Drop}
+	choice, ok := choices[e.value.Value]
+	if e.value.Kind != yaml.ScalarNode || !ok {
+		p.wrongType(job.Class, e, nil)
+		return
+	}
+	job.AtDeadline = choice
 }
 
 func (p *parser) exec(job *Job, e entry) {
