@@ -260,6 +260,31 @@ func TestCancelJobs(t *testing.T) {
 	}
 }
 
+// One CancelJobs is about what runs then, however often the worker is called later.
+func TestCancelJobsOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, redistest.New(t))
+	jobs := make(calls)
+	w := b.worker(func(c *resque.WorkerConfig) { own(c); c.Concurrency = 2 }, map[string]resque.Handler{"Job": jobs})
+	push := func() { b.server.Do("RPUSH", b.server.Key("queue:q"), deadlineJob) }
+	run(t, w)
+	push()
+	first := jobs.next(t)
+	w.CancelJobs()
+	<-first.ctx.Done()
+	first.answer <- nil
+	push()
+	second := jobs.next(t)
+	w.Resume() // it hears of something
+	push()
+	third := jobs.next(t) // and has gone on since
+	if second.ctx.Err() != nil || third.ctx.Err() != nil {
+		t.Errorf("later jobs: %v, %v", second.ctx.Err(), third.ctx.Err())
+	}
+	second.answer <- nil
+	third.answer <- nil
+}
+
 func TestAtDeadlineIsChecked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, redistest.New(t))
