@@ -17,7 +17,6 @@ import (
 	"example.com/understudy/internal/redistest"
 	"example.com/understudy/resque"
 	"example.com/understudy/retry"
-	"example.com/understudy/scheduler"
 )
 
 const (
@@ -171,24 +170,4 @@ func (b *bench) passGate(ctx context.Context) {
 	if err != nil {
 		b.t.Error(err)
 	}
-}
-
-// schedule runs Go's scheduler until the test calls what it answers, or ends.
-func (b *bench) schedule() (stop func()) {
-	b.t.Helper()
-	s, err := scheduler.New(b.client, scheduler.Config{Interval: 200 * time.Millisecond})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			b.t.Errorf("Go's scheduler stopped with: %v", err)
-		}
-	})
-	b.t.Cleanup(stop)
-	return stop
 }

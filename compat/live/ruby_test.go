@@ -19,7 +19,10 @@ import (
 	"example.com/understudy/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	beChild()
+	redistest.Main(m)
+}
 
 // installation is the Ruby of this machine.
 type installation struct {

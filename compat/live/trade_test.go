@@ -49,6 +49,30 @@ func TestRubyDeliversWhatGoRetries(t *testing.T) {
 	}
 }
 
+// A job that a Ruby worker delays for its next attempt is brought back by Go's
+// scheduler, without any of Ruby's.
+func TestGoDeliversWhatRubyRetries(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	b := newBench(t, s)
+	p := startPeer(t, s, "jobs.rb", "mix.rb")
+	s.Do("RPUSH", s.Key("gate"), "go", "go") // nobody else comes
+	p.do("Resque.enqueue(FlakyLater, 7, 2)\nWORKER = worker('low')\nWORKER.work_one_job")
+	if n, err := b.client.DelayedCount(t.Context()); err != nil || n != 1 {
+		t.Fatalf("%d jobs wait: %v", n, err)
+	}
+	b.schedule()
+	for range 2 {
+		b.eventually("delivered", func() bool { return p.do("WORKER.work_one_job") == true })
+	}
+
+	b.expect("runs", "FlakyLater 7 0", "FlakyLater 7 1", "FlakyLater 7 2")
+	b.eventually("without a delayed job", func() bool { return len(b.delayed()) == 0 })
+	if got := s.Dump()["failed"]; got != nil {
+		t.Errorf("failed: %v", got)
+	}
+}
+
 const (
 	tradeJobs    = 5000
 	tradeWriters = 4

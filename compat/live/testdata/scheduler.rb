@@ -29,3 +29,9 @@ def turns_until(key)
   end
   turns
 end
+
+# The same beside what the test goes on to ask.
+def schedule_beside(settings = {})
+  Thread.new { schedule(settings) }
+  nil
+end

@@ -60,6 +60,13 @@ class Visitor
     @troubles
   end
 
+  # One request, without following where it leads: the status, where to, the page.
+  def request(method, path, params = {})
+    response = @web.request(method, path, 'HTTP_HOST' => 'localhost', :params => params)
+    page = response.body.dup.force_encoding('UTF-8').scrub
+    [response.status, response.headers['Location'].to_s, page.gsub(/Server local time: .*/, '').gsub(Resque.redis.namespace.to_s, 'resque')]
+  end
+
   def routes
     Resque::Server.routes['GET'].map { |pattern, *| pattern.to_s.delete_suffix('/?') }
   end
