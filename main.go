@@ -10,6 +10,6 @@ import (
 
 func main() {
 	os.Exit(cli.Main(context.Background(), cli.Environment{
-		Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv,
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv,
 	}))
 }

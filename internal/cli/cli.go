@@ -21,6 +21,8 @@ import (
 type Environment struct {
 	// Args are the arguments, without the program's name.
 	Args []string
+	// Stdin is where answers to questions come from. nil: there are none.
+	Stdin io.Reader
 	// Stdout gets results, Stderr everything else.
 	Stdout, Stderr io.Writer
 	// LookupEnv reads an environment variable. nil: there is none.
@@ -42,8 +44,9 @@ func Main(ctx context.Context, env Environment) int {
 	var mu sync.Mutex
 	a := &app{
 		stdout: &lockedWriter{mu: &mu, to: env.Stdout}, stderr: &lockedWriter{mu: &mu, to: env.Stderr},
-		screen: isTerminal(env.Stdout), lookupEnv: env.LookupEnv, notify: env.Notify,
+		stdin: env.Stdin, screen: isTerminal(env.Stdout), errScreen: isTerminal(env.Stderr), lookupEnv: env.LookupEnv, notify: env.Notify,
 	}
+	a.asks = a.errScreen && isTerminal(env.Stdin)
 	if a.lookupEnv == nil {
 		a.lookupEnv = func(string) (string, bool) { return "", false }
 	}
@@ -62,8 +65,11 @@ func Main(ctx context.Context, env Environment) int {
 }
 
 type app struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	screen         bool // stdout is a terminal
+	errScreen      bool // stderr is one
+	asks           bool // somebody sees questions and can answer
 	lookupEnv      func(string) (string, bool)
 	notify         func(chan<- os.Signal, ...os.Signal) func()
 }
@@ -117,6 +123,7 @@ const appHelp = `See it at work:        understudy demo
 Work with programs:    understudy work --queues mt_messages --jobs jobs.yml
 Enqueue a job:         understudy enqueue DeliverSMS 7 hello --queue mt_messages
 Move delayed jobs:     understudy scheduler
+Look at them:          understudy delayed ls
 More about a command:  understudy work --help
 
 Options may stand anywhere, -- ends them. Ruby's variables (REDIS_URL, QUEUES,
@@ -164,8 +171,10 @@ func (w *lockedWriter) Write(data []byte) (int, error) {
 	return w.to.Write(data)
 }
 
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+// isTerminal says whether a stream is one that people look at, as far as it says
+// of itself what it is.
+func isTerminal(stream any) bool {
+	file, ok := stream.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
 		return false
 	}

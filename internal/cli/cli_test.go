@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,13 @@ type command struct {
 	others  chan os.Signal // further ones
 	stdout  *watched       // nil: one of its own; stderr too
 	stderr  *watched
+	answer  *string // there is a terminal, and this is what is typed; nil: there is none
 }
+
+// terminal is a stream that people look at.
+type terminal struct{ io.ReadWriter }
+
+func (terminal) Stat() (os.FileInfo, error) { return os.Stat(os.DevNull) } // a device, as terminals are
 
 // result is what it left behind.
 type result struct {
@@ -42,8 +49,20 @@ func run(t *testing.T, c command) result {
 	if c.stderr == nil {
 		c.stderr = newWatched()
 	}
+	var stdin io.Reader
+	var stderr io.Writer = c.stderr
+	if c.answer != nil {
+		stdin = terminal{struct {
+			io.Reader
+			io.Writer
+		}{strings.NewReader(*c.answer), nil}}
+		stderr = terminal{struct {
+			io.Reader
+			io.Writer
+		}{nil, c.stderr}}
+	}
 	number := cli.Main(t.Context(), cli.Environment{
-		Args: c.args, Stdout: c.stdout, Stderr: c.stderr,
+		Args: c.args, Stdin: stdin, Stdout: c.stdout, Stderr: stderr,
 		LookupEnv: func(name string) (string, bool) {
 			value, ok := c.env[name]
 			return value, ok
@@ -241,6 +260,9 @@ func TestHelp(t *testing.T) {
 		{"delayed", "count delayed jobs"},
 		{"delayed --help", "understudy delayed COMMAND"},
 		{"delayed count --help", "understudy delayed count"},
+		{"delayed ls --help", "understudy delayed ls --limit 20"},
+		{"delayed run --help", "understudy delayed run --all --dry-run"},
+		{"delayed rm --help", "don't ask"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
@@ -329,6 +351,18 @@ func TestRefusals(t *testing.T) {
 		{"scheduler argument", words("scheduler now"), nil, `scheduler takes no arguments, but got "now"`, "understudy scheduler"},
 		{"scheduler interval", words("scheduler --interval often"), nil, `--interval: "often" is no duration`, "understudy scheduler --interval 5"},
 		{"scheduler interval 0", words("scheduler --interval 0"), nil, "--interval is 0", "understudy scheduler --interval 1"},
+		{"delayed argument", words("delayed ls all"), nil, `delayed ls takes no arguments, but got "all"`, "understudy delayed ls"},
+		{"delayed args", words("delayed ls --args 7"), nil, `--args is "7": write a JSON array`, "understudy delayed ls --args '[7,\"hello\"]'"},
+		{"delayed broken args", words("delayed ls --args [7"), nil, `--args is "[7": write a JSON array`, "understudy delayed ls --args"},
+		{"delayed match", words("delayed ls --match", ""), nil, "--match is empty", "understudy delayed ls --match hello"},
+		{"delayed before", words("delayed ls --before noon"), nil, `--before: "noon" is no moment`, "understudy delayed ls --before 2h"},
+		{"delayed after", words("delayed count --after", "\x1b[2J"), nil, `--after: "\x1b[2J" is no moment`, "understudy delayed count --after 2h"},
+		{"delayed limit", words("delayed ls --limit 0"), nil, `--limit: "0" is no number of at least 1`, "understudy delayed ls --limit 10"},
+		{"delayed output", words("delayed ls --output yaml"), nil, `--output is "yaml": write text or json`, "understudy delayed ls --output json"},
+		{"delayed by", words("delayed count --by age"), nil, `--by is "age": write class or queue`, "understudy delayed count --by class"},
+		{"delayed all", words("delayed rm --redis redis://nowhere"), nil, "this would remove all delayed jobs: say --all", "understudy delayed rm --redis redis://nowhere --all --dry-run"},
+		{"delayed all with a limit", words("delayed run --limit 5"), nil, "this would enqueue all delayed jobs", "understudy delayed run --limit 5 --all --dry-run"},
+		{"delayed without a terminal", words("delayed rm --redis redis://:secret@nowhere --all --class", "it's"), nil, "no terminal to ask at", `understudy delayed rm --class 'it'\''s' --all --yes`},
 		{"demo argument", words("demo twice"), nil, `demo takes no arguments`, "understudy demo --once"},
 	}
 	for _, tt := range tests {

@@ -35,3 +35,31 @@ var (
 	BoardRemark = (*board).remark
 	BoardEnd    = (*board).end
 )
+
+// Visible is visible.
+var Visible = visible
+
+// InHow is inHow.
+var InHow = inHow
+
+// The methods of progress.
+var (
+	NewProgress  = newProgress
+	ProgressTell = (*progress).tell
+	ProgressEnd  = (*progress).end
+)
+
+// Column is a column of a table.
+type Column = column
+
+// NewColumn makes a column.
+func NewColumn(title string, most int, right bool) Column {
+	return column{title: title, most: most, right: right}
+}
+
+// The methods of tables.
+var (
+	NewTable = newTable
+	TableRow = (*table).row
+	TableEnd = (*table).end
+)
