@@ -53,18 +53,22 @@ func (f *firer) planned() map[string]time.Time {
 	return planned
 }
 
-// fire enqueues the jobs whose times have come, many in one step.
+// fire enqueues the jobs whose times have come, many in one step. As in Ruby, one
+// that has missed many times and fires for each does so once a pass: a clock that
+// leaps ahead floods nothing.
 func (f *firer) fire(ctx context.Context, now time.Time) error {
 	v := volley{firer: f, now: now, note: ruby.TimeToS(now), broken: map[string]string{}}
-	for due := f.table.due(now); len(due) > 0; due = f.table.due(now) {
-		if err := v.fire(ctx, due); err != nil {
+	for due := f.table.due(now); len(due) > 0; {
+		n, err := v.fire(ctx, due)
+		if err != nil {
 			return err
 		}
+		due = due[n:]
 	}
 	if v.fired > 0 {
 		f.cfg.Logger.InfoContext(ctx, "enqueued recurring jobs", "jobs", v.fired)
 	}
-	return nil
+	return v.stuck
 }
 
 // volley fires everything that is due at one moment.
@@ -76,56 +80,74 @@ type volley struct {
 	note string
 	// broken are queues that can't be pushed to, with the reason.
 	broken map[string]string
-	fired  int
+	// stuck says why no job can go to the failed ones. Those that have to stay due.
+	stuck error
+	fired int
 }
 
 // horizon is how far ahead of this clock a firing or a note of one may be. One
 // beyond that is by a clock that was wrong, and mustn't stop a job until then.
 const horizon = time.Hour
 
-// fire fires the first of these jobs, as many as one call takes.
-func (v *volley) fire(ctx context.Context, due []*recurrence) error {
-	plans, keys, args := v.call(due)
-	answer, err := resque.Values(v.client.Run(ctx, fireScript, keys, args...))
-	for i := range plans {
-		due[i].note = v.note // also where the answer got lost
+// fire fires the first of these jobs, as many as one call takes, and says how many
+// of them are done with.
+func (v *volley) fire(ctx context.Context, due []*recurrence) (done int, err error) {
+	done, shots, keys, args := v.call(due)
+	if len(shots) == 0 {
+		return done, nil
 	}
+	answer, err := resque.Values(v.client.Run(ctx, fireScript, keys, args...))
 	if err != nil {
-		return fmt.Errorf("scheduler: fire recurring jobs: %w", err)
+		for _, s := range shots {
+			s.job.note = v.note // it may have been written
+		}
+		return 0, fmt.Errorf("scheduler: fire recurring jobs: %w", err)
 	}
 	switch verdict, _ := resque.String(answer[0], nil); {
 	case verdict == "lost":
-		return errLost
+		return 0, errLost
 	case verdict == "type":
 		key, _ := resque.String(answer[1], nil)
-		return v.setBroken(key)
-	case len(answer) != 1+len(plans):
-		return fmt.Errorf("scheduler: fire recurring jobs: answered %d for %d", len(answer)-1, len(plans))
+		return 0, v.setBroken(key)
+	case len(answer) != 1+len(shots):
+		return 0, fmt.Errorf("scheduler: fire recurring jobs: answered %d for %d", len(answer)-1, len(shots))
 	}
-	for i, plan := range plans {
-		v.settle(ctx, due[i], plan, answer[1+i])
+	for i, s := range shots {
+		v.settle(ctx, s.job, s.plan, answer[1+i])
 	}
-	return nil
+	return done, nil
+}
+
+// shot is a recurring job whose time has come, and what becomes of it.
+type shot struct {
+	job  *recurrence
+	plan plan
 }
 
 // settle takes note of one firing, and plans the next.
 func (v *volley) settle(ctx context.Context, r *recurrence, p plan, answer any) {
-	switch fired, _ := resque.Int(answer, nil); {
-	case fired == 0:
-		v.cfg.Logger.DebugContext(ctx, "somebody else has enqueued the recurring job", "name", r.name, "planned", r.next())
-	case p.queue == "":
-		v.cfg.Logger.WarnContext(ctx, "a recurring job can't be queued and goes to the failed jobs", "name", r.name, "record", string(p.payload))
-		v.fired++
-	default:
-		v.cfg.Logger.DebugContext(ctx, "enqueued the recurring job", "name", r.name, "queue", p.queue, "planned", r.next())
-		v.fired++
-	}
+	planned := r.next()
 	r.timing = r.timing.Fired(v.now)
+	if fired, _ := resque.Int(answer, nil); fired == 0 {
+		v.cfg.Logger.DebugContext(ctx, "somebody else has enqueued the recurring job", "name", r.name, "planned", planned)
+		return
+	}
+	r.note = v.note
+	v.fired++
+	if p.queue == "" {
+		v.cfg.Logger.WarnContext(ctx, "a recurring job can't be queued and goes to the failed jobs", "name", r.name, "record", string(p.payload))
+		return
+	}
+	v.cfg.Logger.DebugContext(ctx, "enqueued the recurring job", "name", r.name, "queue", p.queue, "planned", planned)
 }
 
-// setBroken notes that a queue's key is of the wrong type, so that its jobs go to
-// the failed ones.
+// setBroken notes that a key is of the wrong type: a queue's, so that its jobs go
+// to the failed ones; or that of these.
 func (v *volley) setBroken(key string) error {
+	if key == v.Scheduler.keys.Of(keyFailed) && v.stuck == nil {
+		v.stuck = fmt.Errorf("scheduler: fire recurring jobs: %w", wrongType(key))
+		return nil
+	}
 	queue, ok := strings.CutPrefix(key, v.Scheduler.keys.Of(queuePrefix))
 	if !ok || v.broken[queue] != "" {
 		return fmt.Errorf("scheduler: fire recurring jobs: %w", wrongType(key))
@@ -135,28 +157,33 @@ func (v *volley) setBroken(key string) error {
 }
 
 // call builds the keys and arguments of fireScript for the first of these jobs,
-// as many as one call takes, and says what becomes of each.
-func (v *volley) call(due []*recurrence) (plans []plan, keys []string, args []any) {
+// as many as one call takes. done says how many of due these are, with those that
+// stay due.
+func (v *volley) call(due []*recurrence) (done int, shots []shot, keys []string, args []any) {
 	k := v.Scheduler.keys
 	keys = []string{v.lock, k.Of(keyQueues), k.Of(keyFailed), k.Of(keyLastEnqueued), k.Of(keyFired)}
 	var names, firings []any
 	numbers := map[string]int{"": 0}
 	size := 0
 	for _, r := range due {
-		if size > batchBytes || len(plans) == v.cfg.Batch {
+		if size > batchBytes || len(shots) == v.cfg.Batch {
 			break
 		}
+		done++
 		p := v.deliver(r.job, nil, v.broken)
+		if p.queue == "" && v.stuck != nil {
+			continue
+		}
 		number, ok := numbers[p.queue]
 		if !ok {
 			number = len(numbers)
 			numbers[p.queue] = number
 			keys, names = append(keys, k.Of(queuePrefix+p.queue)), append(names, p.queue)
 		}
-		plans = append(plans, p)
+		shots = append(shots, shot{r, p})
 		firings = append(firings, r.name, r.next().UnixMilli(), number, p.payload, r.note)
 		size += len(p.payload)
 	}
 	args = []any{v.cfg.Value, v.lockMillis(), v.note, v.now.Add(horizon).Unix(), len(names)}
-	return plans, keys, append(append(args, names...), firings...)
+	return done, shots, keys, append(append(args, names...), firings...)
 }

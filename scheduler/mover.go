@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,15 +35,24 @@ type pass struct {
 	bad map[string]bool
 	// broken are queues that can't be pushed to, with the reason.
 	broken map[string]string
-	moved  int
-	lost   bool
+	// stuck says why no item can go to the failed jobs. The times of those that have
+	// to stay where they are.
+	stuck error
+	moved int
+	lost  bool
 }
 
 func (p *pass) run(ctx context.Context) error {
 	for idle := 0; idle < maxIdleRounds && !p.lost; {
 		dues, err := p.peek(ctx)
-		if err != nil || len(dues) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(dues) == 0 {
+			return p.stuck
+		}
+		if dues = p.withoutStuck(dues); len(dues) == 0 {
+			continue
 		}
 		done, err := p.move(ctx, dues)
 		if err != nil {
@@ -54,7 +64,21 @@ func (p *pass) run(ctx context.Context) error {
 			idle++
 		}
 	}
-	return nil
+	return p.stuck
+}
+
+// withoutStuck leaves out the times that can't be emptied.
+func (p *pass) withoutStuck(dues []due) []due {
+	if p.stuck == nil {
+		return dues
+	}
+	return slices.DeleteFunc(dues, func(d due) bool {
+		stuck := slices.ContainsFunc(d.items, func(item []byte) bool { return p.planOf(item, p.broken).queue == "" })
+		if stuck {
+			p.bad[d.member] = true
+		}
+		return stuck
+	})
 }
 
 // peek reads the first items that are due, oldest time first.
@@ -153,6 +177,10 @@ func (p *pass) move(ctx context.Context, dues []due) (done bool, err error) {
 // setBroken notes that a key is of the wrong type. That of a queue keeps only
 // the jobs of this queue from their way.
 func (p *pass) setBroken(key string) (bool, error) {
+	if key == p.keys.Of(keyFailed) && p.stuck == nil {
+		p.stuck = fmt.Errorf("scheduler: move delayed jobs: %w", wrongType(key))
+		return true, nil
+	}
 	why := key + " is not a list"
 	queue, ok := strings.CutPrefix(key, p.keys.Of(queuePrefix))
 	if !ok || p.broken[queue] != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/understudy/internal/redistest"
+	"example.com/understudy/resque"
 	"example.com/understudy/scheduler"
 )
 
@@ -309,5 +310,34 @@ func TestNothingPilesUp(t *testing.T) {
 			server.Do("LPOP", server.Key("queue:q"))
 		}
 		checkDump(t, server, map[string]any{"queues": redistest.Set{"q"}})
+	})
+}
+
+// The failed jobs can't be written. Times with jobs that would go there stay, and
+// are in no other's way.
+func TestMoveBesideFailedOfAnotherType(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		const orphan, homed = `{"class":"Lost","args":[]}`, `{"class":"B","args":[1],"queue":"q"}`
+		delayed(server, map[string][]string{
+			strconv.Itoa(now - 2): {homed}, strconv.Itoa(now - 1): {homed, orphan, homed}, strconv.Itoa(now): {homed, homed},
+		})
+		server.Seed(map[string]any{"failed": "text"})
+		s := newScheduler(t, open(t, server.URL(), server.Namespace()), scheduler.Config{})
+		for _, want := range []int{3, 0} {
+			moved, err := s.Tick(t.Context())
+			if resque.ErrorCode(err) != "WRONGTYPE" || moved != want {
+				t.Errorf("moved %d, want %d, error %v", moved, want, err)
+			}
+		}
+		if got := server.Get("failed"); got != "text" {
+			t.Errorf("failed is %v", got)
+		}
+		server.Do("DEL", server.Key("failed"))
+		tick(t, s, 3)
+		checkQueue(t, server, "q", 5)
+		if got, _ := server.Get("failed").(redistest.List); len(got) != 1 {
+			t.Errorf("failed: %v", got)
+		}
 	})
 }

@@ -39,8 +39,8 @@ type Recurring struct {
 	// negative: never. rufus-scheduler: times, where 0 is never.
 	Times int
 	// KeepPast lets Every fire once for each time that was missed while the
-	// scheduler was held up, not once for all. rufus-scheduler: discard_past:
-	// false.
+	// scheduler was held up, not once for all; in each pass one. rufus-scheduler:
+	// discard_past: false.
 	KeepPast bool
 
 	// Class is the class of the job. "": the name of the entry.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,7 +98,7 @@ func (p *recurringReader) countOf(m ruby.Member) {
 		return
 	}
 	n, err := strconv.ParseInt(string(m.Value), 10, 32)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // beyond the range is as good as its end
 		p.refuse(m.Key, "is no whole number: write one without quotes, such as 3")
 		return
 	}

@@ -414,6 +414,7 @@ func TestFollowingTimes(t *testing.T) {
 		{"due at that moment", `{"every":"10s"}`, late(20 * time.Second), "10 40 50 60"},
 		{"or each of its own", `{"every":["10s",{"discard_past":false}]}`, late(25 * time.Second), "10 20 30 40"},
 		{"times", `{"every":["10s",{"times":2}]}`, inTime, "10 20"},
+		{"more times than there are", `{"every":["10s",{"times":99999999999999999999}]}`, inTime, "10 20 30 40"},
 		{"times of cron", `{"cron":["* * * * *",{"times":2}]}`, inTime, "53 113"},
 		{"last", `{"every":["10s",{"last_in":"30s"}]}`, inTime, "10 20"},
 		{"last of cron", `{"cron":["* * * * *",{"last_in":"114s"}]}`, inTime, "53 113"},

@@ -31,6 +31,8 @@ type Scheduler struct {
 	// this scheduler since; armed: Redis tells when somebody else changes it.
 	agenda       agenda
 	known, armed bool
+	// seen is the time of the last pass.
+	seen time.Time
 	// left is how many due times the last pass had to leave where they are.
 	left int64
 	// next is when the source wants its turn; zero: whenever.
@@ -64,6 +66,7 @@ func New(client *resque.Client, c Config) (*Scheduler, error) {
 func (s *Scheduler) Tick(ctx context.Context) (moved int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.watchClock(ctx)
 	if err := s.keep(ctx); err != nil || !s.master {
 		return 0, err
 	}
@@ -75,13 +78,24 @@ func (s *Scheduler) Tick(ctx context.Context) (moved int, err error) {
 	} {
 		err := step(ctx)
 		if errors.Is(err, errLost) {
-			s.lose()
+			s.standDown() // the next pass sees whether somebody else has it
 			break
 		}
 		faults = append(faults, err)
 	}
 	s.known = s.agenda.due == s.left && !s.agenda.asked
 	return moved, errors.Join(faults...)
+}
+
+// watchClock has everything planned anew by a clock that was far ahead and went
+// back: what it had planned would be to come for as long.
+func (s *Scheduler) watchClock(ctx context.Context) {
+	now := s.cfg.Clock.Now().Round(0) // what it says, not how long it has run
+	if s.source != nil && now.Before(s.seen.Add(-horizon)) {
+		s.cfg.Logger.WarnContext(ctx, "the clock went back far; recurring jobs are planned anew", "from", s.seen, "to", now)
+		s.reload.Store(true)
+	}
+	s.seen = now
 }
 
 // keep takes or renews the master lock, and notes what there is to do.
@@ -131,7 +145,7 @@ func (s *Scheduler) Master() bool {
 func (s *Scheduler) Planned() map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f, ok := s.source.(*firer); ok {
+	if f, ok := s.source.(*firer); ok && s.master {
 		return f.planned()
 	}
 	return map[string]time.Time{}

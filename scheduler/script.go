@@ -128,7 +128,6 @@ local function is(key, want)
 end
 if not is(KEYS[2], 'zset') then return {'type', KEYS[2]} end
 if not is(KEYS[3], 'set') then return {'type', KEYS[3]} end
-if not is(KEYS[4], 'list') then return {'type', KEYS[4]} end
 for q = 1, nqueues do
   if not is(KEYS[queues + q], 'list') then return {'type', KEYS[queues + q]} end
 end
@@ -157,6 +156,7 @@ for t = 1, ntimes do
   item = item + count
 end
 
+if #pushes[0] > 0 and not is(KEYS[4], 'list') then return {'type', KEYS[4]} end
 for q = 0, nqueues do
   local key = q == 0 and KEYS[4] or KEYS[queues + q]
   for first = 1, #pushes[q], 500 do

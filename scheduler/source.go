@@ -9,9 +9,9 @@ import (
 // source is where jobs come from beside the delayed ones. The scheduler calls
 // one method at a time.
 //
-// A method that finds in a script that the master lock is somebody else's
-// answers errLost and has written nothing: the scheduler then calls drop and
-// stands by. Any other error is logged and tried again soon; it keeps neither
+// A method that finds in a script that the master lock isn't this scheduler's any
+// more answers errLost and has written nothing: the scheduler then looks whose it
+// is, and calls drop where it is somebody else's. Any other error is logged and tried again soon; it keeps neither
 // the delayed jobs nor the other methods from their turn.
 type source interface {
 	// keys are full keys whose existence asks for a pass. While this scheduler is
@@ -32,8 +32,8 @@ type source interface {
 	drop()
 }
 
-// errLost says that the master lock is somebody else's.
-var errLost = errors.New("scheduler: the master lock is another scheduler's")
+// errLost says that the master lock is somebody else's, or nobody's.
+var errLost = errors.New("scheduler: the master lock isn't this scheduler's any more")
 
 // asking are the keys whose existence asks for a pass.
 func (s *Scheduler) asking() []string {
@@ -62,9 +62,15 @@ func (s *Scheduler) passSource(ctx context.Context) (err error) {
 	return err
 }
 
-// lose notes that the mastership ended.
-func (s *Scheduler) lose() {
+// standDown notes that there is no mastership. What the source has planned stays:
+// where nobody else had the lock meanwhile, it still holds.
+func (s *Scheduler) standDown() {
 	s.master, s.loaded, s.armed, s.next = false, false, false, time.Time{}
+}
+
+// lose notes that somebody else is the master.
+func (s *Scheduler) lose() {
+	s.standDown()
 	if s.source != nil {
 		s.source.drop()
 	}
