@@ -31,7 +31,7 @@ type Client struct {
 	keys    Keys
 	pool    pool
 
-	writeScript, editScript, forgetScript, removeScript, pageScript *Script
+	writeScript, editScript, forgetScript, removeScript, pageScript, noteScript *Script
 }
 
 // Open connects to Redis and checks that it can be worked with. The URL is
@@ -55,7 +55,7 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	c := &Client{
 		options: o, target: t, tls: config, keys: NewKeys(o.Namespace),
 		writeScript: NewScript("write", writeLua), editScript: NewScript("edit", editLua), forgetScript: NewScript("forget", forgetLua),
-		removeScript: NewScript("remove queue", removeQueueLua), pageScript: NewScript("page", pageLua),
+		removeScript: NewScript("remove queue", removeQueueLua), pageScript: NewScript("page", pageLua), noteScript: NewScript("note", noteLua),
 	}
 	c.pool.init(o.PoolSize)
 	if err := c.meet(ctx); err != nil {

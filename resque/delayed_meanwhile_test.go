@@ -371,3 +371,38 @@ func countJobs(s *redistest.Server) (ofA, others int) {
 	}
 	return ofA, others
 }
+
+// Twins that others delay while a long second is being worked on keep their notes,
+// whenever they come: before the step that removes their likes, or behind it.
+func TestDelayedTwinsMeanwhile(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, s *redistest.Server) {
+		other := dialTest(t, s, s.URL(), atThousand)
+		numbered(t, other, 1200, 2100)
+		proxy := redistest.NewProxy(t, s.URL())
+		c := dialTest(t, s, proxy.URL(), atThousand)
+		steps := 0
+		proxy.SetRule(func(r redistest.Request) redistest.Verdict {
+			if !r.Is("EVALSHA") || len(r.Args) < 100 {
+				return redistest.Pass
+			}
+			if steps++; steps == 1 || steps == 3 {
+				for _, i := range []int{0, 7, 249, 600, 2099} { // of this step and others
+					if err := other.EnqueueAt(t.Context(), time.Unix(1200, 0), "q", "A", i); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return redistest.Pass
+		})
+		n, err := c.RemoveDelayedFunc(t.Context(), func(j resque.DelayedJob) bool { return number(t, j.Entry)%2 == 0 || number(t, j.Entry) == 2099 })
+		if steps < 5 || err != nil {
+			t.Errorf("removed %d in %d steps, %v", n, steps, err)
+		}
+		left, err := other.DelayedAtCount(t.Context(), time.Unix(1200, 0))
+		if left != 2110-n || err != nil {
+			t.Errorf("removed %d, %d are left, %v", n, left, err)
+		}
+		wantWholeJobs(t, s)
+	})
+}

@@ -25,7 +25,8 @@ type delayedChange struct {
 	// done hears of the jobs that were changed, after each page; nil: nobody does.
 	done func([]DelayedJob) error
 
-	stopped  bool // nobody wants more
+	stopped  bool   // nobody wants more
+	twins    *twins // of the second that is walked through alone; nil: of none
 	result   DelayedResult
 	problems []error
 }
@@ -113,7 +114,12 @@ const (
 // alone changes the jobs of one time, page by page. Where others take jobs out
 // of the pages that are done, the next ones move: it begins anew then, and asks
 // about some jobs once more.
-func (d *delayedChange) alone(ctx context.Context, t delayedTime) error {
+func (d *delayedChange) alone(ctx context.Context, t delayedTime) (err error) {
+	d.twins = newTwins(d.client, t)
+	defer func() {
+		err = errors.Join(err, d.twins.end(ctx))
+		d.twins = nil
+	}()
 	var anchor []DelayedJob
 	kept, asked, restarts := int64(0), int64(0), 0
 	for asked < t.jobs && !d.enough() {
@@ -168,10 +174,16 @@ func (d *delayedChange) change(ctx context.Context, jobs []DelayedJob, first int
 		place[job.key]++
 		d.problem(err)
 	}
+	if err := d.twins.mark(ctx, edits); err != nil {
+		return nil, err
+	}
 	var changed []DelayedJob
 	n, err := editor{
 		client: d.client, edits: edits,
-		done:    func(i int) { changed = append(changed, planned[i]) },
+		done: func(i int) {
+			changed = append(changed, planned[i])
+			d.twins.removed(edits[i])
+		},
 		refused: func(i int, err error) { d.problem(fmt.Errorf("resque: %s stays: %w", planned[i].shown(), err)) },
 	}.run(ctx)
 	d.result.Done += n

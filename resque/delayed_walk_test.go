@@ -108,7 +108,13 @@ func TestDelayedFuncAmongTwins(t *testing.T) {
 			if j.At.Unix() == 1100 {
 				return false
 			}
-			asked++
+			if asked++; asked == 1000 { // of those removed so far some have twins that wait
+				for _, i := range []int{0, 3, 600} {
+					if times, err := c.ScheduledAt(t.Context(), "q", "A", i); len(times) != 2 || err != nil {
+						t.Errorf("%d waits for %v, %v", i, times, err)
+					}
+				}
+			}
 			return asked%3 == 0
 		})
 		if n != 567 || err != nil {

@@ -27,6 +27,9 @@ type Edit struct {
 	// most bounds All: so many at most, the first ones; within: among so many of
 	// the list's first elements. 0: no bound.
 	most, within int64
+	// sole says that no other element of a list delayed:<second> has this text, so
+	// that its note goes without a look through the list.
+	sole bool
 	// Replace is the text that takes the element's place; nil removes it.
 	Replace []byte
 	// Then is carried out for each element that was found, in the same step. It
@@ -41,14 +44,15 @@ type Edit struct {
 //	     of its writes
 //	ARGV 1 a text that is no element, 2 number of edits, then for each: "one", or
 //	     how many at most (0: all), index where it was seen, or among how many of
-//	     the first elements they are looked for (0: all), element, "replace" or "remove", the new
-//	     text, member of the schedule ("": none), number of writes, and for each
-//	     write: command, number of arguments, the arguments
+//	     the first elements they are looked for (0: all), element, "replace",
+//	     "remove", or "sole" for one that has no twin among the delayed jobs, the
+//	     new text, member of the schedule ("": none), number of writes, and for
+//	     each write: command, number of arguments, the arguments
 //
 // It answers {"ok", elements found for each edit}, or {"wrongtype", key} when a
-// key isn't what it should be; then nothing was written. A key timestamps:<element>
-// that isn't stays as it is, and its element goes all the same. A second arrival finds
-// nothing to do, but for elements with the same text.
+// key isn't what it should be; then nothing was written. A key
+// timestamps:<element> that is no set stays as it is, and its element goes all the
+// same. A second arrival finds nothing to do, but for elements with the same text.
 //
 // An element is looked for at its index. Those that aren't there are looked for
 // together, in one pass from their places towards the head, and behind these if
@@ -70,7 +74,7 @@ local function is(key, want)
 end
 for i = 1, tonumber(ARGV[2]) do
   local e = {list = KEYS[k], stamps = KEYS[k + 1], schedule = KEYS[k + 2], most = tonumber(ARGV[a]), within = tonumber(ARGV[a + 1]), near = tonumber(ARGV[a + 1]),
-    raw = ARGV[a + 2], replace = ARGV[a + 3] == 'replace', text = ARGV[a + 4], member = ARGV[a + 5],
+    raw = ARGV[a + 2], replace = ARGV[a + 3] == 'replace', sole = ARGV[a + 3] == 'sole', text = ARGV[a + 4], member = ARGV[a + 5],
     writes = tonumber(ARGV[a + 6]), key = k + 3, first = a + 7, at = {}}
   a, k = a + 7, k + 3
   if not is(e.list, 'list') then return {'wrongtype', e.list} end
@@ -168,7 +172,7 @@ for list, count in pairs(marked) do redis.call('LREM', list, count, mark) end
 local answer, noted, count = {'ok'}, {}, {}
 for i, e in ipairs(edits) do
   if e.late then redis.call('LREM', e.list, e.late, e.raw) end
-  if e.member ~= '' then
+  if e.member ~= '' and not e.sole then
     noted[e.list] = noted[e.list] or {}
     if not noted[e.list][e.raw] then count[e.list] = (count[e.list] or 0) + 1 end
     noted[e.list][e.raw] = 'gone'
@@ -190,7 +194,9 @@ for list, texts in pairs(noted) do
 end
 for _, e in ipairs(edits) do
   if e.member ~= '' then
-    if e.noted and noted[e.list][e.raw] == 'gone' then redis.call('SREM', e.stamps, 'delayed:' .. e.member) end
+    local gone
+    if e.sole then gone = #e.at > 0 else gone = noted[e.list][e.raw] == 'gone' end
+    if e.noted and gone then redis.call('SREM', e.stamps, 'delayed:' .. e.member) end
     if redis.call('EXISTS', e.list) == 0 then redis.call('ZREM', e.schedule, e.member) end
   end
 end
@@ -240,8 +246,11 @@ func (e Edit) appendTo(keys []string, args []any, k Keys) ([]string, []any) {
 	if e.All {
 		which, near = e.most, e.within
 	}
-	if e.Replace != nil {
+	switch {
+	case e.Replace != nil:
 		how = "replace"
+	case e.sole:
+		how = "sole"
 	}
 	args = append(args, which, near, e.Raw, how, e.Replace, member, len(e.Then))
 	return appendWrites(keys, args, k, e.Then)
