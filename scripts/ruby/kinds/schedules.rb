@@ -405,5 +405,47 @@ random = Random.new(Integer(ENV['RECORDER_SEED'] || 41))
   S.record("by chance #{i + 1}", dynamic: true, tz: zone) { Drawn.new(random).turns(self) }
 end
 
+# Changes of clocks in the zone of the process, drawn by chance: lines that are due
+# at all hours of the night, and turns before, in and after the change.
+class ClockChange
+  ZONES = {
+    'Europe/Berlin' => [[3, 29], [10, 25]], 'America/New_York' => [[3, 8], [11, 1]], 'America/St_Johns' => [[3, 8], [11, 1]],
+    'Australia/Sydney' => [[4, 4], [10, 3]], 'Africa/Casablanca' => [[2, 15], [3, 22]], 'Europe/London' => [[3, 29], [10, 25]]
+  }.freeze
+  MINUTES = %w[0 30 15 */15 0,30 59 */7 *].freeze
+  HOURS = %w[0 1 2 3 1-3 */2 * 2,3 0-2 23 */3 24].freeze
+  DAYS = ['* * *', '* * *', '* * 0', '25,29 * *', 'L * *', '1-7 * mon-fri'].freeze
+  STEPS = [60, 900, 1800, 1800, 3600, 3600, 5400, 7200, 21_600].freeze
+
+  def initialize(random, month, day)
+    @random = random
+    @month = month
+    @day = day
+  end
+
+  def turns(group)
+    3.times { |i| group.set("job #{i}", { 'cron' => line, 'class' => 'Report', 'queue' => "of #{i}", 'persist' => true }) }
+    group.set('every', { 'every' => pick(%w[30m 1h 90m 1d]), 'class' => 'Report', 'queue' => 'every', 'persist' => true })
+    group.pass(Time.utc(2026, @month, @day).to_i - HOUR * 12 + @random.rand(12 * HOUR) - T0)
+    20.times { group.pass(pick(STEPS)) }
+  end
+
+  private
+
+  def line
+    "#{pick(MINUTES)} #{pick(HOURS)} #{pick(DAYS)}"
+  end
+
+  def pick(list)
+    list[@random.rand(list.size)]
+  end
+end
+
+ClockChange::ZONES.each do |zone, changes|
+  changes.each do |month, day|
+    S.record("clocks change, #{zone}, month #{month}", dynamic: true, tz: zone) { ClockChange.new(random, month, day).turns(self) }
+  end
+end
+
 Recorder.write(ARGV[0], { 'recorded with' => Recorder.versions.merge('rufus-scheduler' => Rufus::Scheduler::VERSION, 'fugit' => Fugit::VERSION), 'classes' => CLASSES },
                { 'groups' => Recorder::GROUPS })
