@@ -114,7 +114,7 @@ local function seek(list, missing)
     if not anywhere then table.insert(spare, {index, raw}) end
   end
   local function look(index, to)
-    local count = 16
+    local count = 1
     while left > 0 and index >= to do
       local low, size = math.max(index - count + 1, to), 0
       local chunk = redis.call('LRANGE', list, low, index)
@@ -123,7 +123,7 @@ local function seek(list, missing)
         if wanted[chunk[i]] then give(low + i - 1, chunk[i]) end
       end
       index = low - 1
-      if size < 65536 then count = math.min(2 * count, 1024) elseif size > 262144 then count = math.max(math.floor(count / 4), 1) end
+      if size < 65536 then count = math.min(2 * count, 256) else count = 1 end
     end
   end
   local last = redis.call('LLEN', list) - 1

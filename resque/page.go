@@ -21,44 +21,40 @@ const (
 //
 // It answers for each list, until there is no room: whether it was read to its end,
 // the index of the first element, and the elements; or {-1} for what is no list.
-// One element is read whatever its bytes. The elements are taken a few at a time,
-// so that large ones never make a large whole.
+// One element is read whatever its bytes. The elements are taken one by one: an
+// answer of several large ones takes Redis many times longer.
 const pageLua = `
-local from, left, room, none = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), true
-local function chunks(key, index, step, last)
-  local out, count = {}, 16
-  while (last - index) * step >= 0 and left > 0 do
-    local to = index + step * (math.min(count, left, math.abs(last - index) + 1) - 1)
-    local chunk, size = redis.call('LRANGE', key, math.min(index, to), math.max(index, to)), 0
-    for i = 1, #chunk do
-      local element = chunk[step > 0 and i or #chunk + 1 - i]
-      if #element > room and not none then
-        left = 0
-        return out, false
-      end
-      none, left, room, size = false, left - 1, room - #element, size + #element
-      out[#out + 1] = element
+local from, left, room = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local none = true
+local function read(key, index, step)
+  local out = {}
+  while left > 0 and index >= 0 do
+    local element = redis.call('LINDEX', key, index)
+    if not element then return out, true end
+    if #element > room and not none then
+      left = 0
+      return out, false
     end
-    index = to + step
-    if size < 65536 then count = math.min(2 * count, 256) else count = math.max(math.floor(count / 4), 1) end
+    none, left, room, index = false, left - 1, room - #element, index + step
+    out[#out + 1] = element
+    if room <= 0 then left = 0 end
   end
-  return out, (last - index) * step < 0
+  return out, index < 0
 end
 local answer = {}
 for i, key in ipairs(KEYS) do
   local kind = redis.call('TYPE', key)
   kind = kind.ok or kind
   if kind == 'list' or kind == 'none' then
-    local last = redis.call('LLEN', key) - 1
-    local elements, ended
     if from < 0 then
-      local index = last + 1 + from
-      elements, ended = chunks(key, index, -1, 0)
+      local index = redis.call('LLEN', key) + from
+      local elements, ended = read(key, index, -1)
       local turned = {}
       for j = #elements, 1, -1 do turned[#turned + 1] = elements[j] end
       answer[i] = {ended and 1 or 0, math.max(index - #elements + 1, 0), turned}
     else
-      elements, ended = chunks(key, from, 1, last)
+      local elements, ended = read(key, from, 1)
+      if not ended then ended = redis.call('LLEN', key) <= from + #elements end
       answer[i] = {ended and 1 or 0, from, elements}
     end
   else
