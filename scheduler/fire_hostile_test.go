@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -258,4 +259,43 @@ func TestThousandsChangeWhileFiring(t *testing.T) {
 			t.Errorf("%d are planned", n)
 		}
 	})
+}
+
+// A scheduler runs while its connections are cut and Redis forgets its scripts,
+// after each firing: each planned time fires once.
+func TestRunThroughTrouble(t *testing.T) {
+	t.Parallel()
+	server := redistest.NewOwn(t)
+	proxy := redistest.NewProxy(t, server.URL())
+	kept(server, map[string]string{"a": `{"every":["0.3s",{"discard_past":false}],"class":"A","queue":"q"}`})
+	client := open(t, proxy.URL(), server.Namespace())
+	s := newScheduler(t, client, scheduler.Config{Clock: resque.SystemClock(), Schedules: scheduler.NewSchedules(client), Dynamic: true})
+	tick(t, s, 0)
+	first := s.Planned()["a"].UnixMilli()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx) }()
+	const firings = 10
+	for n := range firings {
+		if got := server.Do("BLPOP", server.Key("queue:q"), 15); got == nil {
+			t.Error("it doesn't fire any more")
+		}
+		if n%2 == 0 { // each time would be a reason to wait longer and longer
+			continue
+		}
+		server.Do("SCRIPT", "FLUSH")
+		proxy.Kill()
+		kept(server, map[string]string{"other": `{"cron":"@yearly","class":"A","queue":"other"}`})
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	last, err := strconv.ParseInt(fmt.Sprint(server.Do("HGET", server.Key("understudy:fired"), "a")), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fired, planned := int64(firings+len(queue(server, "q"))), (last-first)/300+1; fired != planned {
+		t.Errorf("fired %d times for %d planned ones", fired, planned)
+	}
 }

@@ -105,3 +105,46 @@ func TestOverdue(t *testing.T) {
 		check(7 * time.Second)
 	})
 }
+
+// Who stops frees the lock, also where all connections fell while it slept; where
+// Redis is away, it doesn't wait for long.
+func TestRunReleases(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		falls int // requests
+		tries int
+	}{{"fallen", 3, 3}, {"away", 1000, 4}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+				proxy := redistest.NewProxy(t, server.URL())
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				c, fallen := newClock(), 0
+				c.onSleep = func(n int) {
+					if n == 1 {
+						cancel()
+						proxy.SetRule(func(redistest.Request) redistest.Verdict {
+							if fallen++; fallen > test.falls {
+								return redistest.Pass
+							}
+							return redistest.DropRequest
+						})
+					}
+				}
+				s := newScheduler(t, open(t, proxy.URL(), server.Namespace()), scheduler.Config{Clock: c})
+				away := test.falls > test.tries
+				if err := s.Run(ctx); (err != nil) != away {
+					t.Errorf("error %v", err)
+				}
+				if held := server.Get(lockOf(server)) != nil; held != away {
+					t.Errorf("the lock is held: %v", held)
+				}
+				if tries := len(c.slept) - 1; tries != test.tries {
+					t.Errorf("tried %d times again", tries)
+				}
+			})
+		})
+	}
+}

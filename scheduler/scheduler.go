@@ -223,9 +223,19 @@ func (s *Scheduler) Run(ctx context.Context) error {
 			break
 		}
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	return s.giveUp(context.WithoutCancel(ctx))
+}
+
+// giveUp releases the master lock, if need be with some tries: connections that
+// fell while nobody used them are no reason to let it run out.
+func (s *Scheduler) giveUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
-	return s.Stop(end)
+	err := s.Stop(ctx)
+	for try := 1; err != nil && try < releaseTries && s.cfg.Clock.Sleep(ctx, firstBackoff) == nil; try++ {
+		err = s.Stop(ctx)
+	}
+	return err
 }
 
 // setWatch sets the watcher, and closes the one before.
@@ -240,6 +250,7 @@ func (s *Scheduler) setWatch(w *resque.Watcher) {
 
 const (
 	releaseTimeout = 5 * time.Second
+	releaseTries   = 5
 	firstBackoff   = 100 * time.Millisecond
 	// lateAfter is how long a job may be due under another master before that
 	// is worth a word.
