@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,9 +172,21 @@ type delayedTime struct {
 	jobs int64
 }
 
+// timeOf is the time of a member of the schedule.
+func timeOf(member, score string) time.Time {
+	second, err := strconv.ParseInt(member, 10, 64)
+	if err != nil {
+		const never = 1 << 62 // a float that is whole seconds, unlike the largest of them
+		f, _ := strconv.ParseFloat(score, 64)
+		second = int64(math.Floor(min(max(f, -never), never)))
+	}
+	return time.Unix(second, 0)
+}
+
 // eachTime walks through the times for which jobs wait, the earliest first,
-// until visit says no. Members that are no whole number of seconds are somebody
-// else's, whatever their scores; a key of the wrong type holds no jobs.
+// until visit says no. A member that is no whole number of seconds is moved by a
+// scheduler when its score is due, and so its score says its time; a key of the
+// wrong type holds no jobs.
 func (c *Client) eachTime(ctx context.Context, visit func(delayedTime) bool) error {
 	from, tied := "-inf", 0 // the score that was read last, and how many members with it
 	for {
@@ -184,10 +197,8 @@ func (c *Client) eachTime(ctx context.Context, visit func(delayedTime) bool) err
 		var times []delayedTime
 		var calls []Call
 		for i := 0; i+1 < len(rows); i += 2 {
-			if second, err := strconv.ParseInt(rows[i], 10, 64); err == nil {
-				t := delayedTime{at: time.Unix(second, 0), key: delayedPrefix + rows[i]}
-				times, calls = append(times, t), append(calls, Call{Command: "LLEN", Keys: []string{c.keys.Of(t.key)}})
-			}
+			t := delayedTime{at: timeOf(rows[i], rows[i+1]), key: delayedPrefix + rows[i]}
+			times, calls = append(times, t), append(calls, Call{Command: "LLEN", Keys: []string{c.keys.Of(t.key)}})
 		}
 		if len(calls) > 0 {
 			lengths, err := c.Pipeline(ctx, calls...)

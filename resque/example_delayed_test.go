@@ -64,3 +64,33 @@ func ExampleClient_EnqueueDelayedFunc() {
 	// 2 <nil>
 	// 2 queued, 1 waiting
 }
+
+// Delayed jobs are looked at by time, or by anything else; the same selection
+// removes or enqueues them.
+func ExampleClient_Delayed() {
+	server := startRedis()
+	defer server.Close()
+	client := open(server)
+	defer func() { _ = client.Close() }()
+	ctx := context.Background()
+
+	for hours, class := range []string{"Report", "Bill", "Report"} {
+		if err := client.EnqueueIn(ctx, time.Duration(hours+1)*time.Hour, "reports", class, hours); err != nil {
+			fmt.Println(err)
+		}
+	}
+	soon := resque.DelayedSelection{Until: time.Now().Add(150 * time.Minute)}
+	for job, err := range client.Delayed(ctx, soon) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s%s\n", job.Class, job.Args)
+	}
+	result, err := client.RemoveDelayedSelection(ctx, soon)
+	fmt.Println(result.Done, "of", result.Chosen, "removed", err)
+	// Output:
+	// Report[0]
+	// Bill[1]
+	// 2 of 2 removed <nil>
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/understudy/internal/cli"
 	"example.com/understudy/internal/redistest"
 )
 
@@ -298,5 +299,24 @@ func TestDelayedStops(t *testing.T) {
 	var removed, of int64
 	if _, err := fmt.Sscanf(got.stdout, "removed %d of %d", &removed, &of); err != nil || got.number != 1 || left == 0 || 3000-left < removed || removed < 500 {
 		t.Errorf("ends with %d: %q %q; %d left", got.number, got.stdout, got.stderr, left)
+	}
+}
+
+// closedPipe is what is left when head has seen enough.
+type closedPipe struct{}
+
+func (closedPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// Who reads only the first lines ends a list, and that is no error.
+func TestDelayedListUnread(t *testing.T) {
+	t.Parallel()
+	s := redistest.New(t)
+	seedAll(s)
+	for _, line := range []string{"delayed ls", "delayed ls --output json"} {
+		stderr := newWatched()
+		number := cli.Main(t.Context(), cli.Environment{Args: on(s, words(line)...), Stdout: closedPipe{}, Stderr: stderr})
+		if number != 0 || stderr.String() != "" {
+			t.Errorf("%s ends with %d: %s", line, number, stderr.String())
+		}
 	}
 }
