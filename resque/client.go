@@ -30,13 +30,16 @@ type Client struct {
 	tls     *tls.Config
 	keys    Keys
 	pool    pool
+	// sentinels name the master. nil: the target is it.
+	sentinels *sentinels
 
 	writeScript, editScript, forgetScript, removeScript, pageScript, noteScript *Script
 }
 
 // Open connects to Redis and checks that it can be worked with. The URL is
 // redis://user:password@host:6379/0, rediss://… for TLS, or
-// unix:///path/redis.sock?db=0; special characters of user and password are
+// unix:///path/redis.sock?db=0; redis-sentinel://host:26379,host:26379/0?master=name
+// asks Sentinels for the master, and follows it. Special characters of user and password are
 // percent-escaped. While Redis is loading its data, Open waits until ctx ends;
 // every other trouble is an error at once.
 func Open(ctx context.Context, url string, o Options) (*Client, error) {
@@ -48,6 +51,9 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkSentinel(t); err != nil {
+		return nil, err
+	}
 	config, err := o.tlsConfig(t)
 	if err != nil {
 		return nil, err
@@ -57,6 +63,7 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 		writeScript: NewScript("write", writeLua), editScript: NewScript("edit", editLua), forgetScript: NewScript("forget", forgetLua),
 		removeScript: NewScript("remove queue", removeQueueLua), pageScript: NewScript("page", pageLua), noteScript: NewScript("note", noteLua),
 	}
+	c.sentinels = newSentinels(c)
 	c.pool.init(o.PoolSize)
 	if err := c.meet(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -114,7 +121,7 @@ func checkInfo(info string) error {
 	case "cluster":
 		return fmt.Errorf("%w: Redis Cluster spreads the keys of one step over several servers; use a Redis without cluster mode", ErrUnsupportedServer)
 	case "sentinel":
-		return fmt.Errorf("%w: this is a Sentinel; write the URL of the Redis that it watches", ErrUnsupportedServer)
+		return fmt.Errorf("%w: this is a Sentinel; write "+sentinelForm, ErrUnsupportedServer)
 	}
 	if fields["server_name"] == "valkey" {
 		return nil
@@ -134,7 +141,11 @@ func checkInfo(info string) error {
 }
 
 // Close closes the client's connections; those in use when their call ends.
-func (c *Client) Close() error { return c.pool.close() }
+func (c *Client) Close() error {
+	err := c.pool.close()
+	c.sentinels.close()
+	return err
+}
 
 // Keys names the keys of the client's namespace.
 func (c *Client) Keys() Keys { return c.keys }

@@ -43,6 +43,14 @@ type Options struct {
 	// URL without TLS.
 	SkipVerify bool
 
+	// SentinelUser and SentinelPassword log in at the Sentinels of a
+	// redis-sentinel:// URL, whose own user and password are the master's. "":
+	// none. Refused beside another URL.
+	SentinelUser, SentinelPassword string
+	// SentinelPlain speaks with the Sentinels of a rediss-sentinel:// URL without
+	// TLS. Refused beside another URL.
+	SentinelPlain bool
+
 	// MaxDelay is the longest delay that EnqueueAt and the like accept: more is
 	// taken for a mistake, such as an absolute time given as a delay. 0: ten
 	// years; negative: no limit.
@@ -119,9 +127,6 @@ func (o Options) tlsConfig(t target) (*tls.Config, error) {
 	if o.TLS != nil {
 		config = o.TLS.Clone()
 	}
-	if config.ServerName == "" {
-		config.ServerName = t.host
-	}
 	if o.CAFile != "" {
 		if err := addAuthorities(config, o.CAFile); err != nil {
 			return nil, err
@@ -131,6 +136,30 @@ func (o Options) tlsConfig(t target) (*tls.Config, error) {
 		config.InsecureSkipVerify = true
 	}
 	return config, nil
+}
+
+// namedServer is config for a server of that name, unless it names one itself.
+func namedServer(config *tls.Config, host string) *tls.Config {
+	if config.ServerName != "" {
+		return config
+	}
+	config = config.Clone()
+	config.ServerName = host
+	return config
+}
+
+// checkSentinel refuses settings for Sentinels beside a URL without any.
+func (o Options) checkSentinel(t target) error {
+	const instead = "is set, but the URL names no Sentinel: write "
+	switch {
+	case t.master == "" && o.SentinelUser != "":
+		return configError("Options.SentinelUser", instead+sentinelForm)
+	case t.master == "" && o.SentinelPassword != "":
+		return configError("Options.SentinelPassword", instead+sentinelForm)
+	case o.SentinelPlain && (t.master == "" || !t.tls):
+		return configError("Options.SentinelPlain", instead+"rediss-sentinel://…")
+	}
+	return nil
 }
 
 func addAuthorities(config *tls.Config, file string) error {

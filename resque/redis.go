@@ -24,26 +24,35 @@ type conn struct {
 	// broken says that it is of no use any more, lost that this was none of
 	// our own doing.
 	broken, lost atomic.Bool
+	// closing hears of close. nil: nobody does.
+	closing func(*conn)
 }
 
 // dial makes a connection of its own, logged in and on the right database.
 func (c *Client) dial(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.options.DialTimeout, errDialTimeout)
 	defer cancel()
-	raw, err := (&net.Dialer{}).DialContext(ctx, c.target.network, c.target.address)
+	if c.sentinels != nil {
+		return c.sentinels.dial(ctx)
+	}
+	return c.dialTo(ctx, c.target)
+}
+
+func (c *Client) dialTo(ctx context.Context, t target) (*conn, error) {
+	raw, err := (&net.Dialer{}).DialContext(ctx, t.network, t.address)
 	if err != nil {
 		return nil, fmt.Errorf("resque: connecting to Redis: %w", causeOr(ctx, err))
 	}
 	stream := raw
-	if c.tls != nil {
-		secured := tls.Client(raw, c.tls)
+	if t.tls {
+		secured := tls.Client(raw, namedServer(c.tls, t.host))
 		if err := secured.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("resque: connecting to Redis at %s by TLS: %w", c.target.address, causeOr(ctx, err)), raw.Close())
+			return nil, errors.Join(fmt.Errorf("resque: connecting to Redis at %s by TLS: %w", t.address, causeOr(ctx, err)), raw.Close())
 		}
 		stream = secured
 	}
 	k := &conn{driver: redis.NewConn(stream, c.options.ReadTimeout, c.options.WriteTimeout), raw: raw}
-	if err := k.greet(ctx, c.target); err != nil {
+	if err := k.greet(ctx, t); err != nil {
 		return nil, errors.Join(err, k.close())
 	}
 	return k, nil
@@ -150,8 +159,37 @@ func (k *conn) exchange(ctx context.Context, calls []Call, which []int, byText b
 			return k.failed(ctx, err)
 		}
 		replies[i] = reply
+		if refused, ok := reply.(error); ok && ErrorCode(refused) == "READONLY" {
+			// It is a replica since a failover: whoever dials anew finds the master,
+			// by the Sentinels or by a name that leads there by then.
+			k.broken.Store(true)
+			k.lost.Store(true)
+		}
 	}
 	return nil
+}
+
+// abandon makes the connection useless, as if it had been lost.
+func (k *conn) abandon() {
+	k.broken.Store(true)
+	k.lost.Store(true)
+	_ = k.raw.Close() // it may be closed already
+}
+
+// keepAlive pings a subscriber, so that its receive hears something, until over.
+func keepAlive(k *conn, over <-chan struct{}) {
+	ticker := time.NewTicker(alive)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-ticker.C:
+			if k.send("PING") != nil {
+				return
+			}
+		}
+	}
 }
 
 // watch closes the connection as soon as ctx ends, until it is released.
@@ -219,6 +257,9 @@ func (k *conn) receive(timeout time.Duration) (any, error) {
 
 // close closes the connection, at once.
 func (k *conn) close() error {
+	if k.closing != nil {
+		k.closing(k)
+	}
 	if k.broken.Swap(true) {
 		_ = k.raw.Close() // it may be closed already
 		_ = k.driver.Close()

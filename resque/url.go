@@ -17,12 +17,27 @@ type target struct {
 	password string
 	login    bool // the URL has a password, if only an empty one
 	db       int
+
+	// sentinels are the addresses of those who know the master of that name, which
+	// is what the login is for. "": the address is the Redis itself.
+	sentinels []string
+	master    string
+}
+
+// at is the same at another address.
+func (t *target) at(address string) target {
+	other := *t
+	other.address = address
+	other.host, _, _ = net.SplitHostPort(address)
+	return other
 }
 
 const (
-	defaultPort = "6379"
-	urlForms    = "write redis://user:password@host:6379/0, rediss://… for TLS or unix:///path/redis.sock?db=0" //nolint:gosec // it says where the password goes
-	escapeHint  = "can't be read: " + urlForms +
+	defaultPort         = "6379"
+	defaultSentinelPort = "26379"
+	sentinelForm        = "redis-sentinel://host:26379,host:26379/0?master=name"
+	urlForms            = "write redis://user:password@host:6379/0, rediss://… for TLS, unix:///path/redis.sock?db=0 or " + sentinelForm
+	escapeHint          = "can't be read: " + urlForms +
 		"; special characters of user and password are escaped (@ as %40, : as %3A, / as %2F, # as %23, ? as %3F, % as %25)"
 )
 
@@ -31,6 +46,7 @@ const (
 // borders of all the parts, so only the parts of a URL without any such sign
 // are quoted.
 func parseURL(text string) (target, error) {
+	text, more := cutHosts(text)
 	u, err := url.Parse(text)
 	if err != nil || u.Opaque != "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") || !strings.Contains(text, ":/") {
 		return target{}, urlError(escapeHint)
@@ -50,6 +66,11 @@ func parseURL(text string) (target, error) {
 		err = t.readTCP(u)
 	case "unix":
 		err = t.readUnix(u)
+	case "redis-sentinel":
+		err = t.readSentinel(u, more)
+	case "rediss-sentinel":
+		t.tls = true
+		err = t.readSentinel(u, more)
 	default:
 		err = urlError("has the unknown scheme " + u.Scheme + "://: " + urlForms)
 	}
@@ -88,6 +109,51 @@ func (t *target) readTCP(u *url.URL) error {
 	}
 	t.network, t.address = "tcp", net.JoinHostPort(t.host, port)
 	return t.readDB(strings.TrimPrefix(u.Path, "/"), "redis://host:6379/2")
+}
+
+// cutHosts takes all hosts but the first out of the URL of Sentinels: the standard
+// library reads one.
+func cutHosts(text string) (rest string, more []string) {
+	scheme, after, ok := strings.Cut(text, "://")
+	if !ok || !strings.HasSuffix(scheme, "-sentinel") {
+		return text, nil
+	}
+	end := strings.IndexAny(after, "/?#")
+	if end < 0 {
+		end = len(after)
+	}
+	begin := strings.LastIndexByte(after[:end], '@') + 1
+	hosts := strings.Split(after[begin:end], ",")
+	return scheme + "://" + after[:begin] + hosts[0] + after[end:], hosts[1:]
+}
+
+func (t *target) readSentinel(u *url.URL, more []string) error {
+	t.network = "tcp"
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return urlError(escapeHint)
+	}
+	for key := range query {
+		if key != "master" {
+			return urlError("has the unknown setting " + strconv.Quote(key) + ": only master is known, as in " + sentinelForm)
+		}
+	}
+	if t.master = query.Get("master"); t.master == "" {
+		return urlError("doesn't name the master: write " + sentinelForm)
+	}
+	for _, host := range append([]string{u.Host}, more...) {
+		one, err := url.Parse("redis://" + host)
+		if err != nil || one.Hostname() == "" || one.Host != host {
+			return urlError("has a Sentinel without a host: write " + sentinelForm)
+		}
+		port := one.Port()
+		if port == "" {
+			port = defaultSentinelPort
+		}
+		t.sentinels = append(t.sentinels, net.JoinHostPort(one.Hostname(), port))
+	}
+	t.address = strings.Join(t.sentinels, ",")
+	return t.readDB(strings.TrimPrefix(u.Path, "/"), sentinelForm)
 }
 
 func (t *target) readUnix(u *url.URL) error {

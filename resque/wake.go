@@ -131,7 +131,7 @@ func (t *tracker) subscriber(ctx context.Context) (int64, error) {
 		defer close(listening)
 		t.listen(k)
 	})
-	t.ended.Go(func() { t.ping(k, listening) })
+	t.ended.Go(func() { keepAlive(k, listening) })
 	return id, nil
 }
 
@@ -167,22 +167,6 @@ func (t *tracker) listen(k *conn) {
 			t.queues.Store(true)
 		}
 		t.signal()
-	}
-}
-
-// ping keeps asking whether the connection is alive.
-func (t *tracker) ping(k *conn, listening <-chan struct{}) {
-	ticker := time.NewTicker(alive)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-listening:
-			return
-		case <-ticker.C:
-			if k.send("PING") != nil {
-				return
-			}
-		}
 	}
 }
 

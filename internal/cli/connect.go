@@ -19,7 +19,7 @@ const defaultURL = "redis://localhost:6379"
 // redisFlags are those of every command that talks to Redis.
 func redisFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "redis", Usage: "`URL` of the Redis: redis://user:password@host:6379/0, rediss://… or unix:///path/redis.sock?db=0 [$REDIS_URL, or the variable that $REDIS_PROVIDER names] (default: " + defaultURL + ")"},
+		&cli.StringFlag{Name: "redis", Usage: "`URL` of the Redis: redis://user:password@host:6379/0, rediss://…, unix:///path/redis.sock?db=0 or redis-sentinel://host:26379,host:26379/0?master=name [$REDIS_URL, or the variable that $REDIS_PROVIDER names] (default: " + defaultURL + ")"},
 		&cli.StringFlag{Name: "namespace", Usage: "`TEXT` before every key; '' for nothing (default: " + resque.DefaultNamespace + ")"},
 	}
 }
@@ -65,6 +65,9 @@ func (a *app) connect(ctx context.Context, s settings, log *slog.Logger) (*resqu
 }
 
 func (a *app) open(ctx context.Context, s settings, address string, options resque.Options) (*resque.Client, error) {
+	if strings.Contains(address, "-sentinel://") { // the variables may be set for another Redis
+		options.SentinelUser, options.SentinelPassword = s.env("REDIS_SENTINEL_USERNAME"), s.env("REDIS_SENTINEL_PASSWORD")
+	}
 	client, err := resque.Open(ctx, address, options)
 	if err == nil {
 		return client, nil
@@ -82,6 +85,10 @@ func withoutPrefix(err error) string { return strings.TrimPrefix(err.Error(), "r
 
 // shownURL is an address without its password.
 func shownURL(address string) string {
+	scheme, rest, _ := strings.Cut(address, "://")
+	if strings.HasSuffix(scheme, "-sentinel") { // of several hosts
+		return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
+	}
 	u, err := url.Parse(address)
 	if err != nil {
 		return "the given address"

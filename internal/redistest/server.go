@@ -100,6 +100,11 @@ func newOf(tb testing.TB, kind string) *Server {
 // redis-server the test is skipped, or fails under UNDERSTUDY_TEST_REDIS=real.
 func NewOwn(tb testing.TB, args ...string) *Server {
 	tb.Helper()
+	return startOwn(tb, func(folder, port string) *process { return newProcess(folder, port, args...) })
+}
+
+func startOwn(tb testing.TB, describe func(folder, port string) *process) *Server {
+	tb.Helper()
 	if kinds(tb)[0] != "real" {
 		tb.Skip("needs a redis-server of its own: install redis-server and don't set " + variable + "=mini")
 	}
@@ -111,7 +116,7 @@ func NewOwn(tb testing.TB, args ...string) *Server {
 	s := &Server{tb: tb, namespace: uniqueNamespace()}
 	for try := 0; ; try++ {
 		port := FreePort(tb)
-		s.process = newProcess(folder, port, args...)
+		s.process = describe(folder, port)
 		s.addr = net.JoinHostPort("127.0.0.1", port)
 		if err = s.process.start(); err == nil {
 			break
