@@ -99,7 +99,7 @@ func (a *app) run(ctx context.Context, args []string) error {
 }
 
 func (a *app) commands() []*cli.Command {
-	list := flat([]*cli.Command{a.work(), a.enqueue(), a.scheduler(), a.delayed(), a.demo(), a.version()})
+	list := flat([]*cli.Command{a.work(), a.enqueue(), a.scheduler(), a.schedule(), a.delayed(), a.demo(), a.version()})
 	for _, c := range list {
 		c.HideHelp, c.HideHelpCommand = true, true
 		c.Flags = append(c.Flags, helpFlag())

@@ -335,7 +335,7 @@ func TestRefusals(t *testing.T) {
 		{"no queue", words("enqueue Deliver::SMS 1"), nil, "no queue for Deliver::SMS", "understudy enqueue Deliver::SMS 1 --queue mt_messages"},
 		{"no queue, options and odd words", words("enqueue A --front --args [7] --namespace", "a b"), nil, "no queue for A", "understudy enqueue A --queue mt_messages --args '[7]' --namespace 'a b' --front"},
 		{"no queue, an argument like an option", words("enqueue A --in 5 -- --x"), nil, "no queue for A", "understudy enqueue --queue mt_messages --in 5 -- A --x"},
-		{"no command like it", words("frobnicate"), nil, "unknown command frobnicate: the commands are work, enqueue, scheduler, delayed, demo, version", "understudy --help"},
+		{"no command like it", words("frobnicate"), nil, "unknown command frobnicate: the commands are work, enqueue, scheduler, schedule, delayed, demo, version", "understudy --help"},
 		{"an option of others", words("enqueue A --queue q --verbose"), nil, "unknown option --verbose: those known here are --args, --at, --front, --help, --in, --jobs, --namespace, --queue, --redis (", "understudy enqueue --help"},
 		{"an unknown class", words("enqueue B --jobs", jobs), nil, "knows no class B", "understudy enqueue B --queue mt_messages"},
 		{"a class without queue", words("enqueue A --jobs", noQueue), nil, "gives A no queue", "understudy enqueue A --queue mt_messages"},

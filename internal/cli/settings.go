@@ -86,6 +86,10 @@ func (s settings) line(options string) string {
 	switch s.c.Command.Name {
 	case "work":
 		line = workLine(s.queuesOr("high,low"), s.jobsOr("jobs.yml"))
+	case "schedule check", "schedule next":
+		if !strings.HasPrefix(options, "schedule.yml") {
+			line += " schedule.yml"
+		}
 	case "enqueue":
 		line += " DeliverSMS 7 --queue mt_messages"
 	}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 
 	"example.com/understudy/resque"
@@ -11,3 +12,6 @@ import (
 // workerSignals are Ruby's signals of a worker that don't stop it: there are none
 // on this system.
 func (a *app) workerSignals(*resque.Worker) map[os.Signal]func() { return nil }
+
+// schedulerSignals are those of a scheduler.
+func (a *app) schedulerSignals(context.Context, *schedulePlan) map[os.Signal]func() { return nil }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"syscall"
 
@@ -24,5 +25,13 @@ func (a *app) workerSignals(w *resque.Worker) map[os.Signal]func() {
 			w.Resume()
 			a.say("continued: taking jobs")
 		},
+	}
+}
+
+// schedulerSignals are Ruby's signals of a scheduler that don't stop it.
+func (a *app) schedulerSignals(ctx context.Context, p *schedulePlan) map[os.Signal]func() {
+	return map[os.Signal]func(){
+		syscall.SIGUSR1: func() { p.print(ctx) },
+		syscall.SIGUSR2: func() { p.reload(ctx) },
 	}
 }

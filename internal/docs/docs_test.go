@@ -14,6 +14,7 @@ import (
 
 	"example.com/understudy/internal/jobsfile"
 	"example.com/understudy/retry"
+	"example.com/understudy/scheduler/schedulefile"
 )
 
 // root is the module's, seen from this folder.
@@ -117,20 +118,27 @@ func TestSnippetsAreExamples(t *testing.T) {
 	}
 }
 
-// Every jobs file that is shown is accepted.
-func TestJobsFilesParse(t *testing.T) {
+// Every jobs file and every schedule that is shown is accepted.
+func TestFilesParse(t *testing.T) {
 	t.Parallel()
-	found := 0
+	jobs, schedules := 0, 0
 	for _, document := range documents(t) {
 		for _, text := range blocks(read(t, document), "yaml") {
-			found++
-			if _, err := jobsfile.Parse(document, []byte(text)); err != nil {
+			var err error
+			if regexp.MustCompile(`(?m)^(jobs|queues|defaults):`).MatchString(text) {
+				jobs++
+				_, err = jobsfile.Parse(document, []byte(text))
+			} else {
+				schedules++
+				_, err = schedulefile.Parse(document, []byte(text), nil)
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	if found == 0 {
-		t.Error("no jobs file was found")
+	if jobs == 0 || schedules == 0 {
+		t.Errorf("%d jobs files and %d schedules were found", jobs, schedules)
 	}
 }
 
@@ -140,7 +148,7 @@ func TestJobsListsEveryKey(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/jobs.md")
 	example := strings.Join(blocks(page, "yaml"), "")
-	keys := []string{"queue", "exec", "http", "timeout"}
+	keys := []string{"queue", "exec", "http", "timeout", "at_deadline"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[retry.Spec]()) {
 		key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 		keys = append(keys, key)

@@ -106,6 +106,13 @@ func (s *Schedule) String() string { return s.line }
 // in the zone of the times it is asked about.
 func (s *Schedule) Location() *time.Location { return s.zone }
 
+// In is the same line in another time zone, whichever it names. nil: none.
+func (s *Schedule) In(zone *time.Location) *Schedule {
+	other := *s
+	other.zone = zone
+	return &other
+}
+
 // Warnings says where the line does something else than its author may think: it
 // never fires, or Ruby's versions disagree about it.
 func (s *Schedule) Warnings() []string {
