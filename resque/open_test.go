@@ -106,6 +106,7 @@ func TestOpenRefusesOptions(t *testing.T) {
 	}
 }
 
+// F9 goworker: user name, escaped password and database of a URL were ignored.
 func TestOpenLogsIn(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewOwn(t, "--user", "app", "on", ">p@ss/word", "~*", "+@all", "--user", "blind", "on", ">p@ss/word", "~*", "+rpush", "+select")
@@ -262,6 +263,7 @@ func bulk(text string) string {
 	return "$" + big.NewInt(int64(len(text))).String() + "\r\n" + text + "\r\n"
 }
 
+// F10: a server that still loads its data is waited for.
 func TestOpenWaitsWhileRedisIsLoading(t *testing.T) {
 	t.Parallel()
 	pings := 0
