@@ -20,7 +20,7 @@ const scheduleHelp = `The schedule of recurring jobs, a file in resque-scheduler
      class: ClearCaches
      queue: low
 
-scheduler.Recurring in the library's documentation has every key of it.
+docs/schedules.md has every key of it, examples/scheduler one to begin with.
 
 Examples:
    understudy schedule check schedule.yml
