@@ -67,6 +67,9 @@ func (a *app) scheduleCheck() *cli.Command {
 	}
 }
 
+// standardInput is how - is called.
+const standardInput = "standard input"
+
 // findingJSON is a finding as --output json shows it.
 type findingJSON struct {
 	File string `json:"file"`
@@ -113,6 +116,9 @@ func (a *app) runScheduleCheck(s settings) error {
 			return err
 		}
 		total += len(faults)
+		if path == "-" {
+			path = standardInput
+		}
 		if !asJSON && len(faults) == 0 {
 			if _, err := fmt.Fprintf(a.stdout, "%s: %s, no fault, %s\n", path, counted(jobs, "job"), counted(len(warnings), "warning")); err != nil {
 				return err
@@ -197,7 +203,7 @@ func (a *app) readSchedule(path string, zone *time.Location) (file *schedulefile
 		if err != nil {
 			return nil, fmt.Errorf("standard input: %w", err)
 		}
-		return schedulefile.Parse("standard input", text, zone)
+		return schedulefile.Parse(standardInput, text, zone)
 	}
 	file, err = schedulefile.Read(path, zone)
 	switch _, faulty := errors.AsType[*schedulefile.FaultsError](err); {
