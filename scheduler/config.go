@@ -14,8 +14,8 @@ type Config struct {
 	// Interval is the wait between two passes. 0: 5 s; negative: refused.
 	Interval time.Duration
 	// Batch is the most items that one call moves, and so what bounds the time
-	// for which it keeps Redis from others. 0: 1000; negative or more than 5000:
-	// refused.
+	// for which it keeps Redis from others; fewer where they are large. 0: 500;
+	// negative or more than 5000: refused.
 	Batch int
 	// QueueOf answers the queue of a class for delayed and recurring jobs that name
 	// none; "": it has none, and the job goes to the list of failed jobs. nil: no
@@ -54,7 +54,7 @@ type Config struct {
 
 const (
 	defaultInterval    = 5 * time.Second
-	defaultBatch       = 1000
+	defaultBatch       = 500
 	maxBatch           = 5000
 	defaultLockTimeout = 180 * time.Second
 )

@@ -8,3 +8,10 @@ func LoadSHA() string { return loadScript.SHA() }
 
 // FireSHA is the digest of the script that fires.
 func FireSHA() string { return fireScript.SHA() }
+
+// The bounds of a call.
+const (
+	TimesPerCall = timesPerCall
+	BatchBytes   = batchBytes
+	DefaultBatch = defaultBatch
+)

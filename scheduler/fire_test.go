@@ -363,7 +363,7 @@ func TestFireMany(t *testing.T) {
 		before := len(proxy.Seen())
 		tick(t, s, 0)
 		calls := len(proxy.Seen()) - before
-		if calls > 6 { // keep, three volleys, and the text of a script
+		if calls > 7 { // keep, five volleys, and the text of a script
 			t.Errorf("%d calls", calls)
 		}
 		fired := 0

@@ -50,6 +50,15 @@ func TestMeanwhile(t *testing.T) {
 			map[string]any{},
 		},
 		{
+			"the list becomes something else",
+			func(s *redistest.Server) {
+				s.Do("DEL", s.Key("timestamps:"+item(1)), s.Key("timestamps:"+item(2)))
+				s.Do("SET", s.Key("delayed:"+second), "text")
+			},
+			0, true,
+			map[string]any{"delayed_queue_schedule": redistest.ZSet{second: now}, "delayed:" + second: "text"},
+		},
+		{
 			"another scheduler took the lock over",
 			func(s *redistest.Server) { s.Do("SET", s.Key(lockOf(s)), "other:1") },
 			0, false,

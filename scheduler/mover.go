@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/understudy/resque"
 )
 
 const (
-	// timesPerCall is how many times of the schedule one call looks at.
-	timesPerCall = 500
 	// batchBytes is, an item more or less, the most that one call moves.
-	batchBytes = 4 << 20
+	batchBytes = 256 << 10
 	// maxIdleRounds is how often a pass may find everything changed under its
 	// hands before it leaves the rest to the next one.
 	maxIdleRounds = 10
@@ -30,7 +27,7 @@ type due struct {
 type pass struct {
 	*Scheduler
 
-	now time.Time
+	schedule pages
 	// bad are times whose list is none; they stay where they are.
 	bad map[string]bool
 	// broken are queues that can't be pushed to, with the reason.
@@ -84,26 +81,29 @@ func (p *pass) withoutStuck(dues []due) []due {
 // peek reads the first items that are due, oldest time first.
 func (p *pass) peek(ctx context.Context) ([]due, error) {
 	for {
-		members, err := resque.Strings(p.client.Do(ctx, "ZRANGEBYSCORE", p.keys.Of(keySchedule), "-inf", p.now.Unix(),
-			"LIMIT", 0, timesPerCall+len(p.bad)))
-		if err != nil {
-			return nil, fmt.Errorf("scheduler: read the schedule: %w", err)
+		times, err := p.schedule.read(ctx)
+		if err != nil || len(times) == 0 {
+			return nil, err
 		}
-		var lists, names []string
-		for _, member := range members {
-			if !p.bad[member] {
-				names = append(names, member)
-				lists = append(lists, p.keys.Of(delayedPrefix+member))
+		for len(times) > 0 && p.bad[times[0].member] {
+			p.schedule.passOver(times[0])
+			times = times[1:]
+		}
+		var lists, members []string
+		for _, t := range times {
+			if !p.bad[t.member] {
+				members = append(members, t.member)
+				lists = append(lists, p.keys.Of(delayedPrefix+t.member))
 			}
 		}
 		if len(lists) == 0 {
-			return nil, nil
+			continue
 		}
 		heads, err := resque.Values(p.client.Run(ctx, peekScript, lists, p.cfg.Batch, batchBytes))
 		if err != nil {
 			return nil, fmt.Errorf("scheduler: read delayed jobs: %w", err)
 		}
-		dues, err := p.read(ctx, names, heads)
+		dues, err := p.read(ctx, members, heads)
 		if err != nil || len(dues) > 0 {
 			return dues, err
 		}

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -120,7 +119,7 @@ func (s *Scheduler) keep(ctx context.Context) error {
 
 // moveDue moves the delayed jobs that are due.
 func (s *Scheduler) moveDue(ctx context.Context) (moved int, err error) {
-	p := pass{Scheduler: s, now: s.cfg.Clock.Now(), bad: map[string]bool{}, broken: map[string]string{}}
+	p := pass{Scheduler: s, schedule: s.pagesUntil(s.cfg.Clock.Now().Unix()), bad: map[string]bool{}, broken: map[string]string{}}
 	if s.agenda.due > 0 {
 		err = p.run(ctx)
 	}
@@ -158,41 +157,6 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.lose()
 	return s.release(ctx)
-}
-
-// Overdue tells for how long the oldest delayed job has been due; 0: none is.
-// It grows where no scheduler runs.
-func (s *Scheduler) Overdue(ctx context.Context) (time.Duration, error) {
-	now := s.cfg.Clock.Now()
-	for offset := 0; ; offset += timesPerCall {
-		members, err := resque.Strings(s.client.Do(ctx, "ZRANGEBYSCORE", s.keys.Of(keySchedule), "-inf", now.Unix(),
-			"LIMIT", offset, timesPerCall, "WITHSCORES"))
-		if err != nil {
-			return 0, fmt.Errorf("scheduler: read the schedule: %w", err)
-		}
-		if len(members) == 0 {
-			return 0, nil
-		}
-		calls := make([]resque.Call, 0, len(members)/2) //nolint:mnd // member and score
-		for i := 0; i < len(members); i += 2 {
-			calls = append(calls, resque.Call{Command: "EXISTS", Keys: []string{s.keys.Of(delayedPrefix + members[i])}})
-		}
-		replies, err := s.client.Pipeline(ctx, calls...)
-		if err != nil {
-			return 0, fmt.Errorf("scheduler: read delayed jobs: %w", err)
-		}
-		for i, reply := range replies {
-			// Ruby's removals leave times without jobs until the next pass.
-			if n, err := resque.Int(reply, nil); err != nil || n == 0 {
-				continue
-			}
-			second, err := resque.Int(members[2*i+1], nil)
-			if err != nil {
-				return 0, fmt.Errorf("scheduler: read the schedule: %w", err)
-			}
-			return now.Sub(time.Unix(second, 0)), nil
-		}
-	}
 }
 
 // Run passes over what is due, at the second when it is due, until ctx ends, then

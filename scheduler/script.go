@@ -59,7 +59,8 @@ return redis.call('DEL', KEYS[1])
 `)
 
 // peekScript reads the first items of several times, up to a number of items
-// and, an item more or less, of bytes.
+// and, an item more or less, of bytes. It takes them one by one: an answer of
+// several large ones takes Redis many times longer.
 //
 //	KEYS the lists delayed:<time>, oldest time first
 //	ARGV 1 items at most, 2 bytes at most
@@ -76,13 +77,10 @@ local function read(key)
   if kind ~= 'list' and kind ~= 'none' then return kind end
   local items = {}
   while left > 0 and bytes > 0 do
-    local chunk = redis.call('LRANGE', key, #items, #items + math.min(left, 16) - 1)
-    if #chunk == 0 then break end
-    for _, item in ipairs(chunk) do
-      items[#items + 1] = item
-      left, bytes = left - 1, bytes - #item
-      if bytes <= 0 then break end
-    end
+    local item = redis.call('LINDEX', key, #items)
+    if not item then break end
+    items[#items + 1] = item
+    left, bytes = left - 1, bytes - #item
   end
   return items
 end
@@ -132,47 +130,56 @@ for q = 1, nqueues do
   if not is(KEYS[queues + q], 'list') then return {'type', KEYS[queues + q]} end
 end
 
+local function begins(t, first, count)
+  local list = KEYS[lists + t]
+  local length = redis.pcall('LLEN', list)
+  if type(length) ~= 'number' then return end
+  for i = 1, count do
+    if redis.call('LINDEX', list, i - 1) ~= string.sub(KEYS[marks + first + i], prefix + 1) then return end
+  end
+  return length
+end
+
 local pushes = {}
 for q = 0, nqueues do pushes[q] = {} end
-local moved, dropped, unchanged, item = 0, 0, {}, 0
+local moved, unchanged, item = 0, {}, 0
 for t = 1, ntimes do
   local count = tonumber(ARGV[members + 2 * t])
-  local same = is(KEYS[lists + t], 'list')
-  if same and count > 0 then
-    local head = redis.call('LRANGE', KEYS[lists + t], 0, count - 1)
-    same = #head == count
-    for i = 1, count do
-      same = same and head[i] == string.sub(KEYS[marks + item + i], prefix + 1)
-    end
-  end
-  if same then
+  local length = begins(t, item, count)
+  if length then
     for i = item + 1, item + count do
       local to = pushes[tonumber(ARGV[items + 2 * i - 1])]
       to[#to + 1] = ARGV[items + 2 * i]
     end
-    unchanged[#unchanged + 1] = {t, item, count}
+    unchanged[#unchanged + 1] = {t, item, count, length}
     moved = moved + count
   end
   item = item + count
 end
 
-if #pushes[0] > 0 and not is(KEYS[4], 'list') then return {'type', KEYS[4]} end
-for q = 0, nqueues do
-  local key = q == 0 and KEYS[4] or KEYS[queues + q]
-  for first = 1, #pushes[q], 500 do
-    redis.call('RPUSH', key, unpack(pushes[q], first, math.min(first + 499, #pushes[q])))
-  end
-  if q > 0 and #pushes[q] > 0 then redis.call('SADD', KEYS[3], ARGV[names + q]) end
+local function each500(command, key, list)
+  for first = 1, #list, 500 do redis.call(command, key, unpack(list, first, math.min(first + 499, #list))) end
 end
+if #pushes[0] > 0 and not is(KEYS[4], 'list') then return {'type', KEYS[4]} end
+local served, over = {}, {}
+for q = 0, nqueues do
+  each500('RPUSH', q == 0 and KEYS[4] or KEYS[queues + q], pushes[q])
+  if q > 0 and #pushes[q] > 0 then served[#served + 1] = ARGV[names + q] end
+end
+each500('SADD', KEYS[3], served)
 for _, u in ipairs(unchanged) do
   local t, before, count = u[1], u[2], u[3]
   local member = ARGV[members + 2 * t - 1]
-  for i = before + 1, before + count do
-    redis.pcall('SREM', KEYS[marks + i], 'delayed:' .. member)
+  for i = before + 1, before + count do redis.pcall('SREM', KEYS[marks + i], 'delayed:' .. member) end
+  if count == u[4] then
+    redis.call('DEL', KEYS[lists + t])
+    over[#over + 1] = member
+  else
+    redis.call('LTRIM', KEYS[lists + t], count, -1)
   end
-  if count > 0 then redis.call('LTRIM', KEYS[lists + t], count, -1) end
-  if redis.call('EXISTS', KEYS[lists + t]) == 0 then dropped = dropped + redis.call('ZREM', KEYS[2], member) end
 end
+local dropped = #over
+each500('ZREM', KEYS[2], over)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return {'ok', moved, dropped}
 `)
