@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,46 @@ func TestMasterLock(t *testing.T) {
 		}
 		holds("two:2", 180)
 	})
+}
+
+// A master whose lock is gone in the middle of a batch moves nothing more of it,
+// whether somebody else has the lock or nobody.
+func TestLockLostWhileMoving(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lose func(s *redistest.Server)
+		then int // moved by the next pass
+	}{
+		"taken":   {func(s *redistest.Server) { s.Do("SET", s.Key(lockOf(s)), "other:1") }, 0},
+		"run out": {func(s *redistest.Server) { s.Do("DEL", s.Key(lockOf(s))) }, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+				for i := range 10 {
+					push(server, strconv.Itoa(now-i/5), small(i))
+				}
+				proxy := redistest.NewProxy(t, server.URL())
+				s := newScheduler(t, open(t, proxy.URL(), server.Namespace()), scheduler.Config{Batch: 2})
+				moves := 0
+				proxy.SetRule(func(r redistest.Request) redistest.Verdict {
+					if r.Is("EVALSHA", scheduler.MoveSHA()) {
+						if moves++; moves == 3 {
+							test.lose(server)
+						}
+					}
+					return redistest.Pass
+				})
+				tick(t, s, 4)
+				if moves != 3 || s.Master() {
+					t.Errorf("tried %d moves, master: %v", moves, s.Master())
+				}
+				checkQueue(t, server, "q", 4)
+				tick(t, s, test.then)
+				checkQueue(t, server, "q", 4+test.then)
+			})
+		})
+	}
 }
 
 // The key stands where Ruby's schedulers look for it.

@@ -59,7 +59,18 @@ func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 
 func open(t *testing.T, url, namespace string) *resque.Client {
 	t.Helper()
-	client, err := resque.Open(t.Context(), url, resque.Options{Namespace: namespace})
+	return openWith(t, url, resque.Options{Namespace: namespace})
+}
+
+// openAt opens a client with a clock of its own.
+func openAt(t *testing.T, s *redistest.Server, c resque.Clock) *resque.Client {
+	t.Helper()
+	return openWith(t, s.URL(), resque.Options{Namespace: s.Namespace(), Clock: c})
+}
+
+func openWith(t *testing.T, url string, options resque.Options) *resque.Client {
+	t.Helper()
+	client, err := resque.Open(t.Context(), url, options)
 	if err != nil {
 		t.Fatal(err)
 	}

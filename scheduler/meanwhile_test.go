@@ -1,14 +1,18 @@
 package scheduler_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/understudy/internal/redistest"
+	"example.com/understudy/resque"
 	"example.com/understudy/scheduler"
 )
 
@@ -132,19 +136,21 @@ func TestLostAndLateMoves(t *testing.T) {
 }
 
 // C1 resque/resque-scheduler#46: a job was lost that was delayed for the second
-// being emptied. Here writers go on adding to it, by the three commands of a Ruby
-// producer.
+// being emptied. Here eight writers go on adding to it, half of them by the three
+// commands of a Ruby producer.
 func TestWritersWhileMoving(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-		const writers, each = 8, 40
-		client := open(t, server.URL(), server.Namespace())
-		s := newScheduler(t, client, scheduler.Config{Batch: 7})
+		const writers, each = 8, 625
 		var running sync.WaitGroup
 		for w := range writers {
+			// Their second has begun for the scheduler, and for them is the next one.
+			client := openAt(t, server, newClock())
 			running.Go(func() {
 				for i := range each {
-					push(server, strconv.Itoa(now), fmt.Sprintf(`{"class":"A","args":[%d],"queue":"q"}`, w*each+i))
+					if err := delayJob(client, w%2 == 0, w*each+i); err != nil {
+						t.Error(err)
+					}
 				}
 			})
 		}
@@ -153,6 +159,9 @@ func TestWritersWhileMoving(t *testing.T) {
 			running.Wait()
 			close(written)
 		}()
+		c := newClock()
+		c.advance(1)
+		s := newScheduler(t, open(t, server.URL(), server.Namespace()), scheduler.Config{Batch: 7, Clock: c})
 		total := 0
 		for done := false; !done; {
 			select {
@@ -166,7 +175,7 @@ func TestWritersWhileMoving(t *testing.T) {
 			}
 			total += moved
 		}
-		jobs, _ := dump(server)["queue:q"].(redistest.List)
+		jobs := queue(server, "q")
 		slices.Sort(jobs)
 		if jobs = slices.Compact(jobs); len(jobs) != writers*each || total != writers*each {
 			t.Errorf("moved %d, %d different jobs in the queue; want %d", total, len(jobs), writers*each)
@@ -179,4 +188,16 @@ func TestWritersWhileMoving(t *testing.T) {
 			}
 		}
 	})
+}
+
+// delayJob delays a job to the second behind now, as Ruby does or by the client.
+func delayJob(client *resque.Client, ruby bool, n int) error {
+	ctx, keys, second := context.Background(), client.Keys(), strconv.Itoa(now+1)
+	if !ruby {
+		return client.EnqueueAt(ctx, time.Unix(now+1, 0), "q", "A", n)
+	}
+	_, err1 := client.Do(ctx, "RPUSH", keys.Of("delayed:"+second), small(n))
+	_, err2 := client.Do(ctx, "SADD", keys.Of("timestamps:"+small(n)), "delayed:"+second)
+	_, err3 := client.Do(ctx, "ZADD", keys.Of("delayed_queue_schedule"), second, second)
+	return errors.Join(err1, err2, err3)
 }
