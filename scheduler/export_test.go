@@ -15,3 +15,6 @@ const (
 	BatchBytes   = batchBytes
 	DefaultBatch = defaultBatch
 )
+
+// KeepSHA is the digest of the script that keeps the lock.
+func KeepSHA() string { return keepScript.SHA() }

@@ -20,7 +20,7 @@ func (s *Scheduler) Overdue(ctx context.Context) (time.Duration, error) {
 		}
 		calls := make([]resque.Call, 0, len(times))
 		for _, t := range times {
-			calls = append(calls, resque.Call{Command: "EXISTS", Keys: []string{s.keys.Of(delayedPrefix + t.member)}})
+			calls = append(calls, resque.Call{Command: "LLEN", Keys: []string{s.keys.Of(delayedPrefix + t.member)}})
 			schedule.passOver(t)
 		}
 		replies, err := s.client.Pipeline(ctx, calls...)
@@ -28,7 +28,8 @@ func (s *Scheduler) Overdue(ctx context.Context) (time.Duration, error) {
 			return 0, fmt.Errorf("scheduler: read delayed jobs: %w", err)
 		}
 		for i, reply := range replies {
-			// Ruby's removals leave times without jobs until the next pass.
+			// Ruby's removals leave times without jobs until the next pass, and a key
+			// of another type holds none.
 			if n, err := resque.Int(reply, nil); err == nil && n > 0 {
 				return now.Sub(secondOf(times[i].score)), nil
 			}

@@ -101,8 +101,14 @@ func TestOverdue(t *testing.T) {
 		push(server, "1767323046", `{"class":"A","args":[],"queue":"q"}`)
 		server.Do("ZADD", server.Key("delayed_queue_schedule"), now-100, now-100)
 		check(0)
+		server.Seed(map[string]any{"delayed:1767323000": "text"})
+		server.Do("ZADD", server.Key("delayed_queue_schedule"), 1767323000, 1767323000)
+		check(0)
 		push(server, "1767323038", `{"class":"A","args":[],"queue":"q"}`)
 		check(7 * time.Second)
+		server.Do("RPUSH", server.Key("delayed:odd"), small(1))
+		server.Do("ZADD", server.Key("delayed_queue_schedule"), now-10.5, "odd")
+		check(10 * time.Second)
 	})
 }
 

@@ -36,7 +36,7 @@ func (a *app) scheduler() *cli.Command {
 			&cli.StringFlag{Name: "schedule", Usage: "`FILE` of recurring jobs, in resque-scheduler's form"},
 			&cli.BoolFlag{Name: "dynamic", Usage: "follow changes of the recurring jobs in Redis [$DYNAMIC_SCHEDULE]"},
 			&cli.StringFlag{Name: "lock-timeout", Usage: "`TIME` after which a dead master is replaced [$LOCK_TIMEOUT] (default: 180)"},
-			&cli.StringFlag{Name: "batch", Usage: "`NUMBER` of jobs that one call moves at most [$DELAYED_REQUEUE_BATCH_SIZE] (default: 1000)"},
+			&cli.StringFlag{Name: "batch", Usage: "`NUMBER` of jobs that one call moves at most [$DELAYED_REQUEUE_BATCH_SIZE] (default: 500)"},
 			&cli.StringFlag{Name: "lock-prefix", Usage: "`TEXT` before the name of the master lock [$" + lockPrefixVariable + "]"},
 			&cli.StringFlag{Name: "pidfile", Usage: "`FILE` that gets the process id [$PIDFILE]"},
 		), append(scheduleFlags(), logFlags()...)...),

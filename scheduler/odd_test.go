@@ -1,0 +1,90 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/understudy/internal/redistest"
+	"example.com/understudy/scheduler"
+)
+
+// Whatever stands in the schedule: its score says when its list is due, in whole
+// seconds as with Ruby, and none keeps the others from their turn.
+func TestOddMembersOfTheSchedule(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		odd := []struct {
+			member string
+			score  any
+			after  int64 // seconds until it is due; -1: never
+		}{
+			{"first", "-inf", 0},
+			{"-9223372036854775809", -1e300, 0},
+			{"-7", -7, 0},
+			{"-1.5", -1.5, 0},
+			{"0", 0, 0},
+			{"\x00\xff bytes", 5, 0},
+			{"", 6, 0},
+			{"soon", 7, 0},
+			{"12.5", 12.5, 0},
+			{"1e3", 1000, 0},
+			{"007", 1001, 0},
+			{"99999999999999999999999", now - 0.25, 0},
+			{"now", now, 0},
+			{fmt.Sprint(now), fmt.Sprintf("%d.000001", now), 1},
+			{"a half", now + 0.5, 1},
+			{"later", now + 1.001, 2},
+			{"9223372036854775807", 1e300, -1},
+			{"never", "+inf", -1},
+		}
+		for i, o := range odd {
+			server.Do("RPUSH", server.Key("delayed:"+o.member), small(i))
+			server.Do("SADD", server.Key("timestamps:"+small(i)), "delayed:"+o.member)
+			server.Do("ZADD", server.Key("delayed_queue_schedule"), o.score, o.member)
+		}
+		server.Do("ZADD", server.Key("delayed_queue_schedule"), -3, "no list")
+		c := newClock()
+		s := newScheduler(t, open(t, server.URL(), server.Namespace()), scheduler.Config{Clock: c})
+		var want redistest.List
+		for second := range int64(4) {
+			due := 0
+			for i, o := range odd {
+				if o.after == second {
+					want = append(want, fmt.Sprintf(`{"class":"A","args":[%d]}`, i))
+					due++
+				}
+			}
+			tick(t, s, due)
+			if diff := cmp.Diff(want, queue(server, "q")); diff != "" {
+				t.Errorf("after %d s (-want +got):\n%s", second, diff)
+			}
+			c.advance(1)
+		}
+		if left := server.Do("ZCARD", server.Key("delayed_queue_schedule")); left != int64(2) {
+			t.Errorf("%v members are left", left)
+		}
+	})
+}
+
+// A schedule that is none is told of, and mended by whoever mends it.
+func TestScheduleOfAnotherType(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		server.Seed(map[string]any{"delayed_queue_schedule": "text"})
+		s := newScheduler(t, open(t, server.URL(), server.Namespace()), scheduler.Config{})
+		for range 2 {
+			if moved, err := s.Tick(t.Context()); moved != 0 || err == nil || !s.Master() {
+				t.Errorf("moved %d, error %v, master: %v", moved, err, s.Master())
+			}
+		}
+		if _, err := s.Overdue(t.Context()); err == nil {
+			t.Error("nothing is overdue")
+		}
+		server.Do("DEL", server.Key("delayed_queue_schedule"))
+		push(server, "1", small(1))
+		tick(t, s, 1)
+	})
+}
+
