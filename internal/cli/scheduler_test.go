@@ -29,9 +29,12 @@ func TestScheduler(t *testing.T) {
 			signals, stderr := make(chan os.Signal), newWatched()
 			ended := make(chan result, 1)
 			go func() {
-				ended <- run(t, command{args: on(s, append(words("scheduler --verbose"), tt.args...)...), env: tt.env, signals: signals, stderr: stderr})
+				ended <- run(t, command{args: on(s, append(words("scheduler --vverbose"), tt.args...)...), env: tt.env, signals: signals, stderr: stderr})
 			}()
 			stderr.await(t, "this scheduler is the master")
+			if strings.Contains(stderr.String(), "moved delayed jobs") {
+				t.Error("it tells of nothing")
+			}
 			if key := s.Key(s.Namespace() + ":" + tt.lock); s.Do("EXISTS", key) != int64(1) {
 				t.Errorf("there is no lock %s, but %v", key, s.Do("KEYS", s.Key("*lock")))
 			}
@@ -48,6 +51,7 @@ func TestScheduler(t *testing.T) {
 					t.Fatal("the job stays where it is")
 				}
 			}
+			stderr.await(t, "moved delayed jobs\" jobs=1 took=")
 			signals <- syscall.SIGTERM
 			if got := <-ended; got.number != 0 || !strings.Contains(got.stderr, "terminated: stopping") {
 				t.Errorf("ends with %d: %s", got.number, got.stderr)

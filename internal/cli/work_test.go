@@ -338,6 +338,34 @@ func TestWorkAnnouncesItself(t *testing.T) {
 	}
 }
 
+// C13 lantins/resque-retry#37: nobody knew what happens where no scheduler runs.
+// Jobs run, retries with a delay wait where any scheduler finds them, and the log
+// says that they do.
+func TestReportWithoutAScheduler(t *testing.T) {
+	t.Parallel()
+	s := redistest.New(t)
+	jobs := jobsFile(t, map[string]string{"Good": "exit 0", "Bad": "exit 1"}, "retry_delay: 1")
+	s.Seed(map[string]any{"queues": redistest.Set{"own"}, "queue:own": redistest.List{`{"class":"Bad","args":[]}`, `{"class":"Good","args":[]}`}})
+	signals, stderr, ended := make(chan os.Signal), newWatched(), make(chan result, 1)
+	go func() {
+		ended <- run(t, command{args: on(s, words("work --verbose --queues own --jobs", jobs)...), signals: signals, stderr: stderr})
+	}()
+	stderr.await(t, "no scheduler runs here: retries with a delay wait until one does")
+	stderr.await(t, "class=Bad queue=own")
+	stderr.await(t, "class=Good queue=own")
+	signals <- syscall.SIGTERM
+	if got := <-ended; got.number != 0 {
+		t.Errorf("ends with %d: %s", got.number, got.stderr)
+	}
+	times, _ := s.Do("ZRANGE", s.Key("delayed_queue_schedule"), 0, -1).([]any)
+	if len(times) != 1 {
+		t.Fatalf("the times are %v", times)
+	}
+	if waiting := s.Do("LRANGE", s.Key("delayed:"+fmt.Sprint(times[0])), 0, -1); fmt.Sprint(waiting) != `[{"class":"Bad","args":[],"queue":"own"}]` {
+		t.Errorf("%v is waiting", waiting)
+	}
+}
+
 func TestWorkWritesItsPIDFile(t *testing.T) {
 	t.Parallel()
 	jobs := jobsFile(t, map[string]string{"A": "exit 0"})
