@@ -85,6 +85,7 @@ type WorkerConfig struct {
 	Lease time.Duration
 	// Heartbeat is the interval of Ruby's heartbeats and of pruning dead
 	// workers. 0: 60 s (Ruby: Resque.heartbeat_interval). Negative: refused.
+	// Who prunes also warns when delayed jobs have been due for a minute.
 	Heartbeat time.Duration
 	// PruneAfter is the age at which a heartbeat tells of a dead Ruby worker.
 	// 0: 300 s (Ruby: Resque.prune_interval). Negative: no pruning.

@@ -56,7 +56,7 @@ func seconds(times []time.Time) []int64 {
 	return all
 }
 
-// C7 resque/resque-scheduler#468, #458: a time without jobs isn't there.
+// A time without jobs isn't there.
 func TestDelayedRead(t *testing.T) {
 	t.Parallel()
 	a, b := waitingItem("A", "[1]"), waitingItem("B", `["ß"]`)

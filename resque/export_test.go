@@ -1,5 +1,7 @@
 package resque
 
+import "context"
+
 // ScriptNames tells the tests which script of a worker a digest stands for.
 func ScriptNames() map[string]string {
 	s := newWorkerScripts()
@@ -9,3 +11,6 @@ func ScriptNames() map[string]string {
 	}
 	return names
 }
+
+// PruneForTest prunes as in the background.
+func (w *Worker) PruneForTest(ctx context.Context) error { return w.prune(ctx, "x") }

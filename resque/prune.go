@@ -13,7 +13,8 @@ import (
 // Ruby's rule (prune_dead_workers): only ids that ever wrote a heartbeat. Ids of
 // Go workers are left to their leases. Ruby's other rule, for workers of its own
 // host whose process is gone, can't concern us: our host part is no host. Who
-// has the lock also sweeps our own state. id stands in the lock, as in Ruby.
+// has the lock also sweeps our own state, and looks whether delayed jobs are overdue.
+// id stands in the lock, as in Ruby.
 func (w *Worker) prune(ctx context.Context, id string) error {
 	if w.cfg.PruneAfter < 0 {
 		return nil
@@ -37,7 +38,7 @@ func (w *Worker) prune(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	faults := []error{w.sweep(ctx)}
+	faults := []error{w.sweep(ctx), w.watchDelays(ctx)}
 	for id, beat := range beats {
 		if !isGoID(id) && w.beatTooOld(beat, time.Unix(number(now[0]), 0)) {
 			w.log.WarnContext(ctx, "burying a dead worker", "worker", id, "last_heartbeat", beat)

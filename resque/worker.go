@@ -41,6 +41,8 @@ type Worker struct {
 	dispatcher *dispatcher
 	name       atomic.Value // string
 	sweepFrom  atomic.Pointer[string]
+	// toldOverdue says that it warned of delayed jobs that nobody moves.
+	toldOverdue atomic.Bool
 }
 
 // ErrNoHandlers is what Run and Start answer for a worker without any handler:

@@ -297,8 +297,7 @@ func TestWrongTypes(t *testing.T) {
 	}
 }
 
-// C15 resque/resque-scheduler#491: a job that waits again and again leaves nothing
-// behind.
+// A job that waits again and again leaves nothing behind.
 func TestNothingPilesUp(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {

@@ -87,4 +87,3 @@ func TestScheduleOfAnotherType(t *testing.T) {
 		tick(t, s, 1)
 	})
 }
-
