@@ -121,11 +121,7 @@ func (s *Scheduler) keep(ctx context.Context) error {
 func (s *Scheduler) moveDue(ctx context.Context) (moved int, err error) {
 	p := pass{Scheduler: s, schedule: s.pagesUntil(s.cfg.Clock.Now().Unix()), bad: map[string]bool{}, broken: map[string]string{}}
 	if s.agenda.due > 0 {
-		began := s.cfg.Clock.Now()
 		err = p.run(ctx)
-		if p.moved > 0 {
-			s.cfg.Logger.DebugContext(ctx, "moved delayed jobs", "jobs", p.moved, "took", s.cfg.Clock.Now().Sub(began).Round(time.Millisecond))
-		}
 	}
 	s.told, s.left = p.bad, int64(len(p.bad))
 	if p.lost && err == nil {

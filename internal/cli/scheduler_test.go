@@ -29,7 +29,7 @@ func TestScheduler(t *testing.T) {
 			signals, stderr := make(chan os.Signal), newWatched()
 			ended := make(chan result, 1)
 			go func() {
-				ended <- run(t, command{args: on(s, append(words("scheduler --vverbose"), tt.args...)...), env: tt.env, signals: signals, stderr: stderr})
+				ended <- run(t, command{args: on(s, append(words("scheduler --verbose"), tt.args...)...), env: tt.env, signals: signals, stderr: stderr})
 			}()
 			stderr.await(t, "this scheduler is the master")
 			if strings.Contains(stderr.String(), "moved delayed jobs") {
@@ -51,9 +51,9 @@ func TestScheduler(t *testing.T) {
 					t.Fatal("the job stays where it is")
 				}
 			}
-			stderr.await(t, "moved delayed jobs\" jobs=1 took=")
+			stderr.await(t, "moved delayed jobs to their queues\" jobs=1")
 			signals <- syscall.SIGTERM
-			if got := <-ended; got.number != 0 || !strings.Contains(got.stderr, "terminated: stopping") {
+			if got := <-ended; got.number != 0 || !strings.Contains(got.stderr, "terminated: stopping") || strings.Count(got.stderr, "moved delayed jobs") != 1 {
 				t.Errorf("ends with %d: %s", got.number, got.stderr)
 			}
 			if job := s.Do("LINDEX", s.Key("queue:q"), 0); job != `{"class":"A","args":[1]}` {
