@@ -303,6 +303,10 @@ func skippedTimes(p *plan, asked nextAsked) (skipped []firing) {
 		if change.IsZero() || change.After(asked.to) {
 			return skipped
 		}
+		if !change.After(at) { // at some turns of a year the standard library answers the time itself
+			at = at.Add(time.Hour)
+			continue
+		}
 		_, before := change.Add(-1).Zone()
 		_, after := change.Zone()
 		if after > before {

@@ -134,6 +134,12 @@ func TestScheduleNext(t *testing.T) {
 			"2026-01-01 02:30:00 +0000 UTC caches low ClearCaches",
 			"2026-01-01 06:05:00 +0000 UTC poll PollFeeds",
 		}},
+		"a century": {"berlin --from 2040-01-01T00:00:00Z --to 2140-01-01 --tz UTC --limit 1", []string{
+			"2040-01-01 01:15:00 +0000 UTC berlin low berlin",
+		}},
+		"the last year": {"mail --env production --from 9999-12-31T00:00:00Z --to 3h --tz Europe/Berlin --limit 1", []string{
+			"9999-12-31 02:30:00 +0100 CET mail low mail",
+		}},
 		"an environment": {"mail --from 2026-01-01T00:00:00Z --to 3h --tz UTC --env production", []string{
 			"2026-01-01 01:30:00 +0000 UTC mail low mail", "2026-01-01 03:00:00 +0000 UTC mail low mail",
 		}},
