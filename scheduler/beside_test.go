@@ -123,29 +123,38 @@ func besideTicks(t *testing.T, server *redistest.Server, turn, ended <-chan stru
 func TestFourTwins(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-		const item = `{"class":"A","args":[1],"queue":"q"}`
+		const item, job = `{"class":"A","args":[1],"queue":"q"}`, `{"class":"A","args":[1]}`
 		c := newClock()
 		client := open(t, server.URL(), server.Namespace())
-		at := time.Unix(now+10, 0)
-		for range 4 {
-			if err := client.PushAt(t.Context(), at, []byte(item)); err != nil {
-				t.Fatal(err)
+		for _, second := range []int64{now + 10, now + 11} {
+			for range 4 {
+				if err := client.PushAt(t.Context(), time.Unix(second, 0), []byte(item)); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		checkDump(t, server, map[string]any{
-			"delayed_queue_schedule": redistest.ZSet{"1767323055": 1767323055},
+			"delayed_queue_schedule": redistest.ZSet{"1767323055": 1767323055, "1767323056": 1767323056},
 			"delayed:1767323055":     redistest.List{item, item, item, item},
-			"timestamps:" + item:     redistest.Set{"delayed:1767323055"},
+			"delayed:1767323056":     redistest.List{item, item, item, item},
+			"timestamps:" + item:     redistest.Set{"delayed:1767323055", "delayed:1767323056"},
 		})
 		s := newScheduler(t, client, scheduler.Config{Clock: c, Batch: 3})
 		tick(t, s, 0)
+		c.advance(10)
+		tick(t, s, 4)
+		checkDump(t, server, map[string]any{
+			"queues": redistest.Set{"q"}, "queue:q": redistest.List{job, job, job, job},
+			"delayed_queue_schedule": redistest.ZSet{"1767323056": 1767323056},
+			"delayed:1767323056":     redistest.List{item, item, item, item},
+			"timestamps:" + item:     redistest.Set{"delayed:1767323056"},
+		})
 		if n, err := client.RemoveDelayedFunc(t.Context(), firstOnly()); n != 1 || err != nil {
 			t.Errorf("removed %d, %v", n, err)
 		}
-		c.advance(10)
+		c.advance(1)
 		tick(t, s, 3)
-		const job = `{"class":"A","args":[1]}`
-		checkDump(t, server, map[string]any{"queues": redistest.Set{"q"}, "queue:q": redistest.List{job, job, job}})
+		checkDump(t, server, map[string]any{"queues": redistest.Set{"q"}, "queue:q": redistest.List{job, job, job, job, job, job, job}})
 	})
 }
 

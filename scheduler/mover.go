@@ -144,7 +144,7 @@ func (p *pass) read(ctx context.Context, members []string, heads []any) ([]due, 
 // move moves these items in one step. done says that something came of it:
 // items moved, an empty time dropped, a queue found broken.
 func (p *pass) move(ctx context.Context, dues []due) (done bool, err error) {
-	keys, args := p.moveCall(ctx, dues)
+	keys, args, orphans := p.moveCall(dues)
 	reply, err := resque.Values(p.client.Run(ctx, moveScript, keys, args...))
 	if err != nil {
 		return false, fmt.Errorf("scheduler: move delayed jobs: %w", err)
@@ -158,11 +158,16 @@ func (p *pass) move(ctx context.Context, dues []due) (done bool, err error) {
 		p.lost = true
 		return false, nil
 	case "type":
-		key, err := resque.String(reply[1], nil)
+		wrong, err := resque.Strings(reply[1:], nil)
 		if err != nil {
 			return false, fmt.Errorf("scheduler: move delayed jobs: %w", err)
 		}
-		return p.setBroken(key)
+		for _, key := range wrong {
+			if err := p.setBroken(key); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
 	default:
 		moved, err1 := resque.Int(reply[1], nil)
 		dropped, err2 := resque.Int(reply[2], nil)
@@ -170,28 +175,42 @@ func (p *pass) move(ctx context.Context, dues []due) (done bool, err error) {
 			return false, fmt.Errorf("scheduler: move delayed jobs: answered %v", reply)
 		}
 		p.moved += int(moved)
+		if moved > 0 {
+			p.tellOf(ctx, orphans)
+		}
 		return moved+dropped > 0, nil
 	}
 }
 
 // setBroken notes that a key is of the wrong type. That of a queue keeps only
 // the jobs of this queue from their way.
-func (p *pass) setBroken(key string) (bool, error) {
+func (p *pass) setBroken(key string) error {
 	if key == p.keys.Of(keyFailed) && p.stuck == nil {
 		p.stuck = fmt.Errorf("scheduler: move delayed jobs: %w", wrongType(key))
-		return true, nil
+		return nil
 	}
-	why := key + " is not a list"
 	queue, ok := strings.CutPrefix(key, p.keys.Of(queuePrefix))
 	if !ok || p.broken[queue] != "" {
-		return false, fmt.Errorf("scheduler: move delayed jobs: %s has the wrong type", key)
+		return fmt.Errorf("scheduler: move delayed jobs: %s has the wrong type", key)
 	}
-	p.broken[queue] = why
-	return true, nil
+	p.broken[queue] = key + " is not a list"
+	return nil
+}
+
+// orphan is an item that goes to the failed jobs.
+type orphan struct {
+	member string
+	record []byte
+}
+
+func (p *pass) tellOf(ctx context.Context, orphans []orphan) {
+	for _, o := range orphans {
+		p.cfg.Logger.WarnContext(ctx, "a delayed job can't be queued and goes to the failed jobs", "second", o.member, "record", string(o.record))
+	}
 }
 
 // moveCall builds the keys and arguments of moveScript.
-func (p *pass) moveCall(ctx context.Context, dues []due) (keys []string, args []any) {
+func (p *pass) moveCall(dues []due) (keys []string, args []any, orphans []orphan) {
 	keys = []string{p.lock, p.keys.Of(keySchedule), p.keys.Of(keyQueues), p.keys.Of(keyFailed)}
 	var lists, queues, marks []string
 	var counts, names, items []any
@@ -202,7 +221,7 @@ func (p *pass) moveCall(ctx context.Context, dues []due) (keys []string, args []
 		for _, item := range d.items {
 			plan := p.planOf(item, p.broken)
 			if plan.queue == "" {
-				p.cfg.Logger.WarnContext(ctx, "a delayed job can't be queued and goes to the failed jobs", "second", d.member, "record", string(plan.payload))
+				orphans = append(orphans, orphan{d.member, plan.payload})
 			}
 			number, ok := numbers[plan.queue]
 			if !ok {
@@ -218,5 +237,5 @@ func (p *pass) moveCall(ctx context.Context, dues []due) (keys []string, args []
 	keys = append(append(append(keys, lists...), queues...), marks...)
 	args = []any{p.cfg.Value, p.lockMillis(), len(dues), len(queues), len(p.keys.Of(timestampsPrefix))}
 	args = append(append(append(args, counts...), names...), items...)
-	return keys, args
+	return keys, args, orphans
 }

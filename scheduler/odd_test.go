@@ -87,3 +87,31 @@ func TestScheduleOfAnotherType(t *testing.T) {
 		tick(t, s, 1)
 	})
 }
+
+// Queues that are none are found all at once, and each of their jobs is told of
+// once.
+func TestManyQueuesOfAnotherType(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		const queues = 300
+		for i := range queues {
+			name := fmt.Sprintf("q%d", i)
+			server.Do("SET", server.Key("queue:"+name), "text")
+			push(server, fmt.Sprint(now), fmt.Sprintf(`{"class":"A","args":[%d],"queue":%q}`, i, name))
+			push(server, fmt.Sprint(now), small(i))
+		}
+		proxy, lines := redistest.NewProxy(t, server.URL()), &log{}
+		s := newScheduler(t, open(t, proxy.URL(), server.Namespace()), scheduler.Config{Logger: lines.logger()})
+		tick(t, s, 2*queues)
+		if n := len(proxy.Seen()); n > 20 {
+			t.Errorf("%d calls", n)
+		}
+		checkQueue(t, server, "q", queues)
+		if n := server.Do("LLEN", server.Key("failed")); n != int64(queues) {
+			t.Errorf("%v jobs failed", n)
+		}
+		if n := len(lines.messages()); n != queues {
+			t.Errorf("%d lines in the log", n)
+		}
+	})
+}

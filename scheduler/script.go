@@ -107,8 +107,8 @@ return times
 //	     then for each queue its name,
 //	     then for each item the number of its queue (0: failed) and what to push
 //
-// It answers {"lost"} when the lock isn't ours; {"type", key} when one of the
-// keys that it would write is of the wrong type; else {"ok", items moved, times
+// It answers {"lost"} when the lock isn't ours; {"type", key…} when some of the
+// keys that it would write are of the wrong type; else {"ok", items moved, times
 // dropped}: times that have changed stay for the next look. Only "ok" has written
 // anything.
 //
@@ -126,9 +126,11 @@ local function is(key, want)
 end
 if not is(KEYS[2], 'zset') then return {'type', KEYS[2]} end
 if not is(KEYS[3], 'set') then return {'type', KEYS[3]} end
+local wrong = {'type'}
 for q = 1, nqueues do
-  if not is(KEYS[queues + q], 'list') then return {'type', KEYS[queues + q]} end
+  if not is(KEYS[queues + q], 'list') then wrong[#wrong + 1] = KEYS[queues + q] end
 end
+if #wrong > 1 then return wrong end
 
 local function begins(t, first, count)
   local list = KEYS[lists + t]
