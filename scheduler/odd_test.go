@@ -115,3 +115,26 @@ func TestManyQueuesOfAnotherType(t *testing.T) {
 		}
 	})
 }
+
+// A job that fails is told of when it has, not when it was about to.
+func TestAFailingJobIsToldOfOnce(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		push(server, fmt.Sprint(now), `{"class":"Lost","args":[]}`)
+		proxy, lines := redistest.NewProxy(t, server.URL()), &log{}
+		moves := 0
+		proxy.SetRule(func(r redistest.Request) redistest.Verdict {
+			if r.Is("EVALSHA", scheduler.MoveSHA()) {
+				if moves++; moves == 1 { // the list begins with another one by then
+					server.Do("LPUSH", server.Key("delayed:"+fmt.Sprint(now)), small(1))
+				}
+			}
+			return redistest.Pass
+		})
+		s := newScheduler(t, open(t, proxy.URL(), server.Namespace()), scheduler.Config{Logger: lines.logger()})
+		tick(t, s, 2)
+		if got := lines.messages(); len(got) != 1 {
+			t.Errorf("log: %q", got)
+		}
+	})
+}
