@@ -389,7 +389,7 @@ func TestFireMany(t *testing.T) {
 func TestFireLargeOnes(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-		big := strings.Repeat("x", 3<<20)
+		big := strings.Repeat("x", 1<<20)
 		configs := map[string]string{}
 		for i := range 4 {
 			configs[strconv.Itoa(i)] = fmt.Sprintf(`{"every":"1m","class":"A","queue":"q","args":[%d,%q]}`, i, big)

@@ -131,7 +131,10 @@ func TestRunReleases(t *testing.T) {
 				c.onSleep = func(n int) {
 					if n == 1 {
 						cancel()
-						proxy.SetRule(func(redistest.Request) redistest.Verdict {
+						proxy.SetRule(func(r redistest.Request) redistest.Verdict {
+							if !r.Is("EVALSHA") { // a subscription that is still on its way
+								return redistest.Pass
+							}
 							if fallen++; fallen > test.falls {
 								return redistest.Pass
 							}
