@@ -30,6 +30,16 @@ func newFirer(s *Scheduler) *firer { return &firer{Scheduler: s, told: map[strin
 // drop forgets the plan.
 func (f *firer) drop() { f.table = nil }
 
+func (f *firer) renew(ctx context.Context, now time.Time) error {
+	if f.table != nil {
+		if err := f.fire(ctx, now.In(f.cfg.Location)); err != nil {
+			return err
+		}
+	}
+	f.drop()
+	return nil
+}
+
 // pass fires what is due, and then takes in what has changed, as Ruby does.
 func (f *firer) pass(ctx context.Context, now time.Time, asked bool) (next time.Time, err error) {
 	now = now.In(f.cfg.Location)

@@ -322,6 +322,31 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// What has become due when Reload is called fires by the plan that there was, also
+// where that takes several tries.
+func TestReloadLosesNothingThatIsDue(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		kept(server, map[string]string{"a": `{"cron":"* * * * *","class":"A","queue":"q"}`, "b": `{"every":"1m","class":"A","queue":"q"}`})
+		proxy := redistest.NewProxy(t, server.URL())
+		s, c := masterAt(t, proxy.URL(), server, scheduler.Config{})
+		tick(t, s, 0)
+		c.advance(60)
+		server.Do("HDEL", server.Key("persistent_schedules"), "b")
+		s.Reload()
+		proxy.SetRule(redistest.On(0, redistest.DropRequest, "EVALSHA", scheduler.FireSHA()))
+		if _, err := s.Tick(t.Context()); err == nil {
+			t.Fatal("the fault never came")
+		}
+		proxy.SetRule(nil)
+		tick(t, s, 0)
+		checkQueue(t, server, "q", 2)
+		checkPlanned(t, s, map[string]int64{"a": 115})
+		tick(t, s, 0)
+		checkQueue(t, server, "q", 2)
+	})
+}
+
 // Where the answer about changes gets lost, everything is read.
 func TestAChangeIsNeverMissed(t *testing.T) {
 	t.Parallel()

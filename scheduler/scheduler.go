@@ -71,6 +71,7 @@ func (s *Scheduler) Tick(ctx context.Context) (moved int, err error) {
 	}
 	var faults []error
 	for _, step := range []func(context.Context) error{
+		s.renewSource,
 		s.loadSource,
 		func(ctx context.Context) error { moved, err = s.moveDue(ctx); return err },
 		s.passSource,
@@ -108,9 +109,6 @@ func (s *Scheduler) keep(ctx context.Context) error {
 		s.loaded = false // who knows what happened to the lock
 	case !s.master:
 		s.lose()
-	case s.reload.Swap(false) && s.source != nil:
-		s.source.drop()
-		s.loaded = false
 	case whose == heldAnew:
 		s.loaded = false
 	}

@@ -11,8 +11,9 @@ import (
 //
 // A method that finds in a script that the master lock isn't this scheduler's any
 // more answers errLost and has written nothing: the scheduler then looks whose it
-// is, and calls drop where it is somebody else's. Any other error is logged and tried again soon; it keeps neither
-// the delayed jobs nor the other methods from their turn.
+// is, and calls drop where it is somebody else's. Any other error is logged and
+// tried again soon; it keeps neither the delayed jobs nor the other methods from
+// their turn.
 type source interface {
 	// keys are full keys whose existence asks for a pass. While this scheduler is
 	// the master, Redis wakes it when one of them appears.
@@ -27,8 +28,11 @@ type source interface {
 	// doesn't matter. asked says that one of the keys exists. It is called in each
 	// pass of a master, at least once an interval.
 	pass(ctx context.Context, now time.Time, asked bool) (next time.Time, err error)
-	// drop says that there is no mastership, or none any more, or that everything
-	// is to be planned anew (Reload). It may be called again.
+	// renew does what is due by the present plan, and then drops it, since
+	// everything is to be planned anew (Reload). After an error it is called again.
+	renew(ctx context.Context, now time.Time) error
+	// drop says that there is no mastership, or none any more. It may be called
+	// again.
 	drop()
 }
 
@@ -41,6 +45,20 @@ func (s *Scheduler) asking() []string {
 		return nil
 	}
 	return s.source.keys()
+}
+
+// renewSource drops the source's plan where Reload was called: the times that have
+// come by then aren't lost with it.
+func (s *Scheduler) renewSource(ctx context.Context) error {
+	if !s.reload.Swap(false) || s.source == nil {
+		return nil
+	}
+	if err := s.source.renew(ctx, s.cfg.Clock.Now()); err != nil {
+		s.reload.Store(true)
+		return err
+	}
+	s.loaded = false
+	return nil
 }
 
 // loadSource loads the source where it has to be.
