@@ -30,6 +30,7 @@ type sentinels struct {
 	mu        sync.Mutex
 	addresses []string // the last one that answered is the first
 	master    string   // the last one known
+	changes   uint64   // how often there was another
 	masters   map[*conn]string
 	following bool
 }
@@ -57,6 +58,7 @@ func newSentinels(c *Client) *sentinels {
 
 // dial connects to the master.
 func (s *sentinels) dial(ctx context.Context) (*conn, error) {
+	since := s.seen()
 	address, err := s.find(ctx)
 	if err != nil {
 		return nil, err
@@ -73,7 +75,9 @@ func (s *sentinels) dial(ctx context.Context) (*conn, error) {
 	if err != nil && ErrorCode(err) != "NOPERM" {
 		return nil, errors.Join(err, k.close())
 	}
-	s.adopt(k, address)
+	if !s.adopt(k, address, since) {
+		return nil, errors.Join(fmt.Errorf("%w: %s was it, and another is since", ErrNoMaster, address), k.close())
+	}
 	return k, nil
 }
 
@@ -156,18 +160,29 @@ func (s *sentinels) learn(answered string, others []string) {
 	s.addresses = list
 }
 
-// adopt notes a connection to a master, and begins to follow the Sentinels.
-func (s *sentinels) adopt(k *conn, address string) {
+// seen is how many changes of the master are known, for who asks for it to tell
+// whether the answer is older than they are.
+func (s *sentinels) seen() uint64 {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changes
+}
+
+// adopt notes a connection to a master that was named when so many changes were
+// known, and begins to follow the Sentinels. Not ok: there was another since.
+func (s *sentinels) adopt(k *conn, address string, since uint64) (ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.settle(address, since) {
+		return false
+	}
 	k.closing = s.forget
 	s.masters[k] = address
-	begin := !s.following && s.ctx.Err() == nil
-	if begin {
+	if !s.following && s.ctx.Err() == nil {
 		s.following = true
 		s.ended.Go(s.follow)
 	}
-	s.mu.Unlock()
-	s.moveTo(address)
+	return true
 }
 
 func (s *sentinels) forget(k *conn) {
@@ -176,14 +191,27 @@ func (s *sentinels) forget(k *conn) {
 	delete(s.masters, k)
 }
 
-// moveTo ends the connections to every other address.
-func (s *sentinels) moveTo(address string) {
+// moveTo notes the master that was named when so many changes were known.
+func (s *sentinels) moveTo(address string, since uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.settle(address, since)
+}
+
+// settle is moveTo for who holds mu. It ends the connections to every other
+// address, but for an answer that is older than a change.
+func (s *sentinels) settle(address string, since uint64) (ok bool) {
+	switch {
+	case address == s.master:
+		return true
+	case since != s.changes:
+		return false
+	}
 	old := s.master
 	s.master = address
-	if old == "" || old == address {
-		return
+	s.changes++
+	if old == "" {
+		return true
 	}
 	s.client.options.Logger.Warn("Redis has a new master", "name", s.name, "old", old, "new", address)
 	for k, at := range s.masters {
@@ -191,6 +219,7 @@ func (s *sentinels) moveTo(address string) {
 			k.abandon()
 		}
 	}
+	return true
 }
 
 // follow hears from a Sentinel when there is a new master, until close.
@@ -225,8 +254,9 @@ func (s *sentinels) listen() (heard bool) {
 		_ = k.close() // it ended
 	}()
 	// What happened before the subscription isn't told.
+	since := s.seen()
 	if address, err := s.find(s.ctx); err == nil {
-		s.moveTo(address)
+		s.moveTo(address, since)
 	}
 	for {
 		message, err := k.receive(alive + alive/2) //nolint:mnd // half a ping more
@@ -234,7 +264,7 @@ func (s *sentinels) listen() (heard bool) {
 			return true
 		}
 		if address, ok := s.switched(message); ok {
-			s.moveTo(address)
+			s.moveTo(address, s.seen())
 		}
 	}
 }
@@ -252,6 +282,9 @@ func (s *sentinels) subscribe() (*conn, error) {
 		cancel()
 		if err == nil {
 			if err = k.send("SUBSCRIBE", switchMaster); err == nil {
+				_, err = k.receive(sentinelPatience) // from the answer on it is told
+			}
+			if err == nil {
 				return k, nil
 			}
 			_ = k.close() // the error that matters is err

@@ -141,6 +141,45 @@ func TestConnectionsToAnOldMasterEnd(t *testing.T) {
 	})
 }
 
+// A dial that was told of the master before it changed doesn't make the old one the
+// master again, nor ends the connections to the new one.
+func TestAnOldAnswerIsNoNews(t *testing.T) {
+	t.Parallel()
+	redis := newWatchedRedis(t)
+	client, err := resque.Open(t.Context(), redis.url(), resque.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	since, master := client.ChangesForTest()
+	if master != redis.master.Addr() {
+		t.Fatalf("the master is %s", master)
+	}
+	redis.sentinel.Stop()                      // which would say otherwise
+	client.SwitchForTest(redis.replica.Addr()) // while a dial is on its way to the old one
+	fresh, err1 := client.DialToForTest(t.Context(), redis.replica.Addr())
+	late, err2 := client.DialToForTest(t.Context(), redis.master.Addr())
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	now, _ := client.ChangesForTest()
+	if !client.AdoptForTest(fresh, redis.replica.Addr(), now) {
+		t.Error("the new master's connection is refused")
+	}
+	if client.AdoptForTest(late, redis.master.Addr(), since) {
+		t.Error("the old master's connection is taken")
+	}
+	if _, master := client.ChangesForTest(); master != redis.replica.Addr() {
+		t.Errorf("the master is %s again", master)
+	}
+	if _, err := fresh.Do(t.Context(), "PING"); err != nil {
+		t.Errorf("the new master's connection ended: %v", err)
+	}
+	if err := errors.Join(fresh.Close(), late.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // freeze stops a server's process until the end of the test.
 func freeze(t *testing.T, s *redistest.Server) {
 	t.Helper()
