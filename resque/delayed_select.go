@@ -18,7 +18,8 @@ type DelayedSelection struct {
 	// where a second has more jobs than a page, and others take some of them
 	// meanwhile, it is asked again about its first ones.
 	Match func(DelayedJob) bool
-	// Limit is how many jobs are meant at most, the earliest; 0: all.
+	// Limit is how many jobs are meant at most, the earliest; 0: all. Those that have
+	// to stay where they are, with an error, don't count.
 	Limit int64
 	// Progress hears after each page what has been done so far, on the caller's
 	// goroutine; nil: nobody does.

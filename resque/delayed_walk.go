@@ -26,6 +26,7 @@ type delayedChange struct {
 	done func([]DelayedJob) error
 
 	stopped  bool   // nobody wants more
+	stuck    int64  // how many are meant, and have to stay
 	twins    *twins // of the second that is walked through alone; nil: of none
 	result   DelayedResult
 	problems []error
@@ -40,7 +41,7 @@ func (d *delayedChange) run(ctx context.Context) (DelayedResult, error) {
 
 // enough says that no more jobs are wanted.
 func (d *delayedChange) enough() bool {
-	return d.stopped || d.Limit > 0 && d.result.Chosen >= d.Limit
+	return d.stopped || d.Limit > 0 && d.result.Chosen-d.stuck >= d.Limit
 }
 
 func (d *delayedChange) walk(ctx context.Context) error {
@@ -203,7 +204,10 @@ func (d *delayedChange) decide(job DelayedJob) (edit Edit, yes bool, err error) 
 		return Edit{}, false, nil
 	}
 	d.result.Chosen++
-	return d.act(job)
+	if edit, yes, err = d.act(job); err != nil {
+		d.stuck++
+	}
+	return edit, yes, err
 }
 
 func (d *delayedChange) problem(err error) {

@@ -147,7 +147,7 @@ func (a *app) exit(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	text := binary + ": " + strings.TrimPrefix(err.Error(), "resque: ") + "\n"
+	text := binary + ": " + strings.ReplaceAll(withoutPrefix(err), "\nresque: ", "\n") + "\n"
 	number := exitFailed
 	if r, ok := errors.AsType[*refusal](err); ok {
 		number = exitRefused

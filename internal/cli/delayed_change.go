@@ -14,7 +14,9 @@ import (
 // delayedDoing is what a command does with delayed jobs.
 type delayedDoing struct {
 	name, usage, help string
-	verb, done        string // enqueue, enqueued
+	verb, done        string                       // enqueue, enqueued
+	can               func(resque.DelayedJob) bool // nil: with every job
+	cannot            string                       // what is said of the others
 	call              func(*resque.Client, context.Context, resque.DelayedSelection) (resque.DelayedResult, error)
 }
 
@@ -22,7 +24,9 @@ type delayedDoing struct {
 var (
 	runNow = delayedDoing{
 		name: "run", usage: "enqueue delayed jobs now", verb: "enqueue", done: "enqueued",
-		call: (*resque.Client).EnqueueDelayedSelection,
+		call:   (*resque.Client).EnqueueDelayedSelection,
+		can:    func(job resque.DelayedJob) bool { return job.Err == nil && job.Queue != "" },
+		cannot: "without a class or queue: such a job stays",
 		help: `Puts delayed jobs into their queues now, as a scheduler would when their time
 has come (Ruby: enqueue_delayed_selection). A job that names no queue stays.
 
@@ -74,17 +78,15 @@ func (a *app) mayChange(s settings, asked delayedAsked, d *delayedDoing) error {
 
 func (a *app) changeDelayed(ctx context.Context, client *resque.Client, s settings, asked delayedAsked, d *delayedDoing) error {
 	if !s.on("yes") || s.on("dry-run") {
-		n, err := client.CountDelayed(ctx, asked.DelayedSelection)
+		n, others, err := d.count(ctx, client, asked.DelayedSelection)
 		if err != nil {
 			return err
 		}
-		if s.on("dry-run") {
-			return a.result(asked.json, map[string]any{"would_be_" + d.done: n}, "would %s %d", d.verb, n)
+		if n == 0 || s.on("dry-run") { // of none, what comes by now is nobody's wish
+			return a.foretell(s, asked, d, n, others)
 		}
-		if n > 0 {
-			if err := a.confirm(s, fmt.Sprintf("%s %s?", d.verb, jobs(n))); err != nil {
-				return err
-			}
+		if err := a.confirm(s, fmt.Sprintf("%s %s?", d.verb, jobs(n))); err != nil {
+			return err
 		}
 	}
 	stopped, done := a.untilStopped(ctx, stopping{say: a.say})
@@ -95,8 +97,41 @@ func (a *app) changeDelayed(ctx context.Context, client *resque.Client, s settin
 	}
 	r, err := d.call(client, stopped, asked.DelayedSelection)
 	p.end()
-	return errors.Join(
-		a.result(asked.json, map[string]any{d.done: r.Done, "of": r.Chosen}, "%s %d of %d", d.done, r.Done, r.Chosen), err)
+	return errors.Join(a.changed(asked, r, d), err)
+}
+
+// foretell says with how many jobs it would be done, and what becomes of the others.
+func (a *app) foretell(s settings, asked delayedAsked, d *delayedDoing, n, others int64) error {
+	if others > 0 {
+		a.say("%s %s", jobs(others), d.cannot)
+	}
+	if !s.on("dry-run") {
+		return a.changed(asked, resque.DelayedResult{Chosen: n + others}, d)
+	}
+	return a.result(asked.json, map[string]any{"would_be_" + d.done: n}, "would %s %d", d.verb, n)
+}
+
+func (a *app) changed(asked delayedAsked, r resque.DelayedResult, d *delayedDoing) error {
+	return a.result(asked.json, map[string]any{d.done: r.Done, "of": r.Chosen}, "%s %d of %d", d.done, r.Done, r.Chosen)
+}
+
+// count counts those of a selection with which it can be done, and the others.
+func (d *delayedDoing) count(ctx context.Context, client *resque.Client, s resque.DelayedSelection) (n, others int64, err error) {
+	if d.can != nil {
+		match := s.Match
+		s.Match = func(job resque.DelayedJob) bool {
+			if match != nil && !match(job) {
+				return false
+			}
+			can := d.can(job)
+			if !can {
+				others++
+			}
+			return can
+		}
+	}
+	n, err = client.CountDelayed(ctx, s)
+	return n, others, err
 }
 
 // result writes what a command has done, as an object or as a line.

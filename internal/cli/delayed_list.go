@@ -147,7 +147,7 @@ func (a *app) delayedCount() *cli.Command {
 			if c.IsSet("by") && by != "class" && by != "queue" {
 				return refuse(a.settings(c).line("--by class"), "--by is %q: write class or queue", by)
 			}
-			return a.withDelayed(c, nil, func(ctx context.Context, client *resque.Client, _ settings, asked delayedAsked) error {
+			return unlessUnread(a.withDelayed(c, nil, func(ctx context.Context, client *resque.Client, _ settings, asked delayedAsked) error {
 				if by != "" {
 					return a.countDelayedBy(ctx, client, asked, by)
 				}
@@ -160,7 +160,7 @@ func (a *app) delayedCount() *cli.Command {
 				}
 				_, err = fmt.Fprintln(a.stdout, n)
 				return err
-			})
+			}))
 		},
 	}
 }

@@ -312,11 +312,58 @@ func TestDelayedListUnread(t *testing.T) {
 	t.Parallel()
 	s := redistest.New(t)
 	seedAll(s)
-	for _, line := range []string{"delayed ls", "delayed ls --output json"} {
+	for _, line := range []string{"delayed ls", "delayed ls --output json", "delayed count", "delayed count --by class", "delayed count --by queue --output json"} {
 		stderr := newWatched()
 		number := cli.Main(t.Context(), cli.Environment{Args: on(s, words(line)...), Stdout: closedPipe{}, Stderr: stderr})
 		if number != 0 || stderr.String() != "" {
 			t.Errorf("%s ends with %d: %s", line, number, stderr.String())
+		}
+	}
+}
+
+// Jobs that can't be enqueued are none of those that a dry run promises, take no
+// place of a limit, and are told of each in a line of its own.
+func TestDelayedRunOfJobsWithoutAQueue(t *testing.T) {
+	t.Parallel()
+	s := redistest.New(t)
+	seedDelayed(s, map[int64][]string{far: {
+		`{"class":"A","args":[1]}`, `{"class":"A","args":[2]}`, `no job`,
+		`{"class":"B","args":[3],"queue":"q"}`, `{"class":"B","args":[4],"queue":"q"}`,
+	}})
+	delayed := func(line string) result { return run(t, command{args: on(s, words("delayed "+line)...)}) }
+	const stay = "understudy: 3 delayed jobs without a class or queue: such a job stays\n"
+	if got := delayed("run --all --dry-run"); got.stdout != "would enqueue 2\n" || got.stderr != stay || got.number != 0 {
+		t.Errorf("ends with %d: %q %q", got.number, got.stdout, got.stderr)
+	}
+	got := delayed("run --all --limit 1 --yes")
+	if got.stdout != "enqueued 1 of 4\n" || got.number != 1 || strings.Count(got.stderr, ": it stays") != 3 || strings.Contains(got.stderr, "resque: ") {
+		t.Errorf("ends with %d: %q %q", got.number, got.stdout, got.stderr)
+	}
+	if got := delayed("rm --all --dry-run"); got.stdout != "would remove 4\n" || got.stderr != "" {
+		t.Errorf("%q %q", got.stdout, got.stderr)
+	}
+}
+
+// Where nobody was asked about any job, nothing is done with those that come.
+func TestDelayedChangesNothingUnasked(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{"rm --class Late": "removed 0 of 0\n", "run --class Late": "enqueued 0 of 0\n"} {
+		s := redistest.New(t)
+		seedAll(s)
+		proxy := redistest.NewProxy(t, s.URL())
+		walks := 0
+		proxy.SetRule(func(r redistest.Request) redistest.Verdict {
+			if r.Is("ZRANGEBYSCORE") {
+				if walks++; walks == 2 {
+					seedDelayed(s, map[int64][]string{far + 100: {`{"class":"Late","args":[],"queue":"q"}`}})
+				}
+			}
+			return redistest.Pass
+		})
+		answer := "n\n"
+		got := run(t, command{args: append(words("delayed "+line), "--redis", proxy.URL(), "--namespace", s.Namespace()), answer: &answer})
+		if got.stdout != want || s.Do("EXISTS", s.Key("queue:q")) != int64(0) {
+			t.Errorf("%s: %q %q", line, got.stdout, got.stderr)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"time"
 
@@ -82,7 +81,7 @@ type findingJSON struct {
 func (a *app) runScheduleCheck(s settings) error {
 	files := s.c.Args().Slice()
 	if len(files) == 0 {
-		return refuse(s.line("schedule.yml"), "which file? Name it, or - for standard input")
+		return refuse(s.line(""), "which file? Name it, or - for standard input")
 	}
 	asJSON, err := s.json()
 	if err != nil {
@@ -199,11 +198,7 @@ func (a *app) checkFile(path string, where circumstances) (faults, warnings []sc
 
 func (a *app) readSchedule(path string, zone *time.Location) (file *schedulefile.File, err error) {
 	if path == "-" {
-		text, err := io.ReadAll(a.stdin)
-		if err != nil {
-			return nil, fmt.Errorf("standard input: %w", err)
-		}
-		return schedulefile.Parse(standardInput, text, zone)
+		return schedulefile.ReadFrom(standardInput, a.stdin, zone)
 	}
 	file, err = schedulefile.Read(path, zone)
 	switch _, faulty := errors.AsType[*schedulefile.FaultsError](err); {

@@ -35,7 +35,7 @@ func (a *app) scheduleNext() *cli.Command {
 		UsageText:   binary + " schedule next FILE [NAME...] [options]",
 		Description: nextHelp,
 		Flags: append(scheduleFlags(),
-			&cli.StringFlag{Name: "from", Usage: "`MOMENT` at which the schedule is loaded: 2026-12-31T23:59:00Z, '2026-12-31 23:59', or from now, 2h and -2h (default: now)"},
+			&cli.StringFlag{Name: "from", Usage: "`MOMENT` at which the schedule is loaded: 2026-12-31T23:59:00Z, '2026-12-31 23:59' (of --tz), seconds since 1970, or from now, 2h and -2h (default: now)"},
 			&cli.StringFlag{Name: "to", Usage: "`MOMENT` up to which firings are listed, or a time behind --from such as 48h (default: 24h)"},
 			limitFlag(), outputFlag(),
 		),
@@ -55,7 +55,7 @@ type nextAsked struct {
 
 func (s settings) next(now time.Time) (asked nextAsked, err error) {
 	if s.c.NArg() == 0 {
-		return asked, refuse(s.line("schedule.yml"), "which file? Name it, or - for standard input")
+		return asked, refuse(s.line(""), "which file? Name it, or - for standard input")
 	}
 	asked.names = s.c.Args().Tail()
 	if asked.circumstances, err = s.circumstances(now); err != nil {
@@ -68,7 +68,7 @@ func (s settings) next(now time.Time) (asked nextAsked, err error) {
 		return asked, err
 	}
 	if !asked.to.After(asked.from) {
-		return asked, refuse(s.line("schedule.yml --to 48h"), "--to is not behind --from, so that there is nothing in between")
+		return asked, refuse(s.line("--to 48h"), "--to is not behind --from, so that there is nothing in between")
 	}
 	if asked.limit, err = s.limit(); err != nil {
 		return asked, err
@@ -108,7 +108,7 @@ func (a *app) runScheduleNext(s settings) error {
 	}
 	for _, name := range asked.names {
 		if !slices.ContainsFunc(file.Entries, func(e schedulefile.Entry) bool { return e.Name == name }) {
-			return refuse(s.line(shellWord(path)), "%s has no job %q", path, name)
+			return refuse(s.line(""), "%s has no job %q", path, name)
 		}
 	}
 	plans, err := plansOf(file, asked)

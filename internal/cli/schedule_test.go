@@ -2,8 +2,10 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,7 +59,8 @@ func TestScheduleCheck(t *testing.T) {
 		"never fires":            {words(never), nil, 0, []string{"warning: " + never + ":1: a: never fires again", never + ": 1 job, no fault, 1 warning"}, ""},
 		"no file":                {nil, nil, 2, nil, "which file? Name it, or - for standard input\ntry: understudy schedule check schedule.yml"},
 		"no such file":           {words("gone.yml"), nil, 2, nil, "there is no file gone.yml: write it, such as\n"},
-		"no such zone":           {words(good + " --tz Mars/Olympus"), nil, 2, nil, `"Mars/Olympus" is no time zone: write a name such as Europe/Stockholm or UTC` + "\ntry: understudy schedule check schedule.yml --tz Europe/Stockholm"},
+		"no such zone":           {words(good + " --tz Mars/Olympus"), nil, 2, nil, `"Mars/Olympus" is no time zone: write a name such as Europe/Stockholm or UTC` + "\ntry: understudy schedule check " + good + " --tz Europe/Stockholm"},
+		"a device":               {words("/dev/zero"), nil, 1, []string{"fault: /dev/zero: holds more than 16 MB"}, "1 fault"},
 		"no such jobs":           {words(good + " --jobs gone.yml"), nil, 2, nil, "gone.yml"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +180,7 @@ func TestScheduleNextSaysWhyNothingIsThere(t *testing.T) {
 	for args, says := range map[string]string{
 		path + " caches --from 2026-01-01T03:00:00Z --to 1h --tz UTC": "nothing fires between 2026-01-01 03:00:00 +0000 UTC and 2026-01-01 04:00:00 +0000 UTC; the next is caches at 2026-01-02 02:30:00 +0000 UTC",
 		path + " mail --tz UTC":               ", nor later",
-		path + " nobody":                      `has no job "nobody"`,
+		path + " nobody":                      "has no job \"nobody\"\ntry: understudy schedule next " + path + "\n",
 		path + " --to -1h":                    "--to is not behind --from",
 		path + " --to soon":                   `"soon" is no moment`,
 		path + " --limit 0":                   "is no number of at least 1",
@@ -230,6 +233,14 @@ func TestSchedulerFollowsItsFile(t *testing.T) {
 	others <- syscall.SIGUSR2
 	stderr.await(t, "s.yml:2: soon: cron")
 	stderr.await(t, "s.yml:4: later: every")
+	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	others <- syscall.SIGUSR2
+	stderr.await(t, "is no file that can be read again at USR2")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
 	write("later:\n  every: [1h, {first_in: 0s}]\n  class: Later\n  queue: q\n")
 	others <- syscall.SIGUSR2
 	stderr.await(t, "read the schedule anew")
@@ -284,9 +295,10 @@ func TestSchedulerRefuses(t *testing.T) {
 		"--schedule gone.yml":     "there is no file gone.yml: write it, such as\n",
 		"--tz Mars":               "--tz: \"Mars\" is no time zone",
 		"--lock-timeout soon":     "--lock-timeout: ",
-		"--lock-timeout 0.5":      "LockTimeout is less than a second",
+		"--lock-timeout 0.5":      "LockTimeout is less than a second: use 0 for Ruby's 180 s\ntry: understudy scheduler --lock-timeout 180",
 		"--batch 0":               "--batch: ",
 		"--batch 9000":            "Batch is 9000: use 1 to 5000",
+		"--schedule /dev/null":    "/dev/null is no file that can be read again at USR2",
 		"--jobs gone.yml":         "gone.yml",
 		"--schedule " + bad + " ": "try: understudy schedule check " + bad,
 	} {
@@ -294,5 +306,18 @@ func TestSchedulerRefuses(t *testing.T) {
 		if got := run(t, command{args: on(s, words("scheduler "+args)...)}); got.number != 2 || !strings.Contains(got.stderr, says) {
 			t.Errorf("%s: %d, %s", args, got.number, got.stderr)
 		}
+	}
+}
+
+// What ends before it works leaves no process id behind.
+func TestARefusedScheduleLeavesNoPIDFile(t *testing.T) {
+	t.Parallel()
+	s := redistest.New(t)
+	s.Seed(map[string]any{"persistent_schedules": "a text"})
+	path := writeFile(t, "s.yml", "a:\n  every: 1h\n  queue: q\n  persist: true\n")
+	pid := filepath.Join(t.TempDir(), "pid")
+	got := run(t, command{args: on(s, words("scheduler --schedule "+path+" --pidfile "+pid)...)})
+	if _, err := os.Stat(pid); got.number != 1 || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("ends with %d, %v: %s", got.number, err, got.stderr)
 	}
 }

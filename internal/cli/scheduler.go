@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"example.com/understudy/resque"
 	"example.com/understudy/scheduler"
 )
 
@@ -76,21 +78,34 @@ func (a *app) runScheduler(ctx context.Context, s settings) (err error) {
 	}
 	mover, err := scheduler.New(client, config)
 	if err != nil {
-		return refuse(s.line("--interval 5"), "%v", withoutPrefix(err))
-	}
-	if err := s.writePIDFile(); err != nil {
-		return err
+		return refuse(s.line(worksInstead(err)), "%v", withoutPrefix(err))
 	}
 	if plan.path != "" {
 		if err := config.Schedules.SetAll(ctx, jobs); err != nil {
 			return err
 		}
 	}
+	if err := s.writePIDFile(); err != nil {
+		return err
+	}
 	plan.scheduler, plan.schedules = mover, config.Schedules
 	a.say("moving delayed jobs%s on %s (stop: Ctrl-C)", plan.also(len(jobs)), shownURL(address))
-	stopped, done := a.untilStopped(ctx, stopping{say: a.say, others: a.schedulerSignals(ctx, &plan)})
+	stopped, done := a.untilStopped(ctx, stopping{say: a.say, others: a.schedulerSignals(&plan)})
 	defer done()
 	return mover.Run(stopped)
+}
+
+// worksInstead is an option in the place of the one that a scheduler refuses.
+func worksInstead(err error) string {
+	wrong, ok := errors.AsType[*resque.ConfigError](err)
+	switch {
+	case ok && strings.HasSuffix(wrong.Field, ".LockTimeout"):
+		return "--lock-timeout 180"
+	case ok && strings.HasSuffix(wrong.Field, ".Batch"):
+		return "--batch 500"
+	default:
+		return "--interval 5"
+	}
 }
 
 // warnOfRubys tells of variables that mean something to resque-scheduler only.
@@ -98,6 +113,8 @@ func (s settings) warnOfRubys(log *slog.Logger) {
 	for _, v := range []struct{ name, instead string }{
 		{"BACKGROUND", "let systemd or a container run it"},
 		{"INITIALIZER_PATH", "it is Ruby; name the queues of classes by --jobs"},
+		{"APP_NAME", "it names Ruby's process; give a container or unit a name"},
+		{"RESQUE_SCHEDULER_OPTIONS", "write the options on the command line"},
 		{"LOGFILE", "redirect standard error"},
 		{"LOGFORMAT", "read the log's own form, key=value"},
 	} {

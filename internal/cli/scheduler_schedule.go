@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -26,6 +27,9 @@ type schedulePlan struct {
 func (p *schedulePlan) read() (map[string]scheduler.Recurring, error) {
 	if p.path == "" {
 		return nil, nil //nolint:nilnil // no file has no jobs
+	}
+	if info, err := os.Stat(p.path); err == nil && !info.Mode().IsRegular() {
+		return nil, refuse("", "%s is no file that can be read again at USR2: write the schedule to one", p.path)
 	}
 	p.where.Now = time.Now().In(p.where.zone)
 	file, err := p.a.readSchedule(p.path, p.where.zone)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -87,9 +88,7 @@ func (s settings) line(options string) string {
 	case "work":
 		line = workLine(s.queuesOr("high,low"), s.jobsOr("jobs.yml"))
 	case "schedule check", "schedule next":
-		if !strings.HasPrefix(options, "schedule.yml") {
-			line += " schedule.yml"
-		}
+		line += " " + shellWord(cmp.Or(s.c.Args().First(), "schedule.yml"))
 	case "enqueue":
 		line += " DeliverSMS 7 --queue mt_messages"
 	}

@@ -24,7 +24,8 @@ type stopping struct {
 	// wait is how long jobs may run on after the first signal.
 	wait time.Duration
 	// others are further signals, each with what it does, however often it comes.
-	others map[os.Signal]func()
+	// The context ends with the stop, which waits for what is being done.
+	others map[os.Signal]func(context.Context)
 	// say tells of it.
 	say func(format string, args ...any)
 }
@@ -35,7 +36,7 @@ func (a *app) untilStopped(ctx context.Context, s stopping) (stopped context.Con
 	stopped, cancel := context.WithCancel(ctx)
 	signals, over := make(chan os.Signal, 1), make(chan struct{})
 	mute := sync.OnceFunc(a.notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT))
-	deafen := a.listenToOthers(s.others, over)
+	deafen := a.listenToOthers(stopped, s.others, over)
 	ended := make(chan struct{})
 	listen := func() os.Signal {
 		select {
@@ -70,7 +71,7 @@ func (a *app) untilStopped(ctx context.Context, s stopping) (stopped context.Con
 }
 
 // listenToOthers answers further signals until over.
-func (a *app) listenToOthers(others map[os.Signal]func(), over <-chan struct{}) (end func()) {
+func (a *app) listenToOthers(ctx context.Context, others map[os.Signal]func(context.Context), over <-chan struct{}) (end func()) {
 	if len(others) == 0 {
 		return func() {}
 	}
@@ -83,7 +84,7 @@ func (a *app) listenToOthers(others map[os.Signal]func(), over <-chan struct{}) 
 			select {
 			case signal := <-signals:
 				if answer := others[signal]; answer != nil {
-					answer()
+					answer(ctx)
 				}
 			case <-over:
 				return

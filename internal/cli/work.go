@@ -113,7 +113,7 @@ func (a *app) runWork(ctx context.Context, s settings) (err error) {
 	a.say("working %s on %s (stop: Ctrl-C)", queues.IDText(), shownURL(plan.address))
 	stopped, done := a.untilStopped(ctx, stopping{
 		drain: worker.Drain, graceful: s.env("GRACEFUL_TERM") != "", hurry: worker.Hurry,
-		wait: plan.config.ShutdownTimeout, others: a.workerSignals(worker), say: a.say, //nolint:contextcheck // Pause has none
+		wait: plan.config.ShutdownTimeout, others: a.workerSignals(worker), say: a.say,
 	})
 	defer done()
 	announcing := announcement{client: client, log: log, lockPrefix: s.env(lockPrefixVariable)}

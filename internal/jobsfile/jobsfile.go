@@ -4,7 +4,6 @@ package jobsfile
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -71,7 +70,7 @@ type LineError = yamlfile.LineError
 // Read reads a file. Everything that is wrong with it is told at once, as
 // *LineError joined in the order of the lines.
 func Read(path string) (*File, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the file that the user names
+	text, err := yamlfile.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("can't read the jobs file: %w", err)
 	}

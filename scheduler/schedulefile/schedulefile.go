@@ -17,7 +17,9 @@
 package schedulefile
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -61,7 +63,20 @@ type Entry struct {
 //
 // Everything that is wrong is told at once, as a *FaultsError.
 func Read(path string, zone *time.Location) (*File, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the file that the user names
+	file, err := os.Open(path) //nolint:gosec // the file that the user names
+	if err != nil {
+		return nil, fmt.Errorf("schedulefile: %w", err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return ReadFrom(path, file, zone)
+}
+
+// ReadFrom is Read for a stream; path names it.
+func ReadFrom(path string, stream io.Reader, zone *time.Location) (*File, error) {
+	text, err := yamlfile.ReadFrom(path, stream)
+	if wrong, ok := errors.AsType[*yamlfile.LineError](err); ok {
+		return nil, &FaultsError{[]Finding{{File: path, Text: wrong.Text}}}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("schedulefile: %w", err)
 	}
