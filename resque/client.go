@@ -39,9 +39,9 @@ type Client struct {
 // Open connects to Redis and checks that it can be worked with. The URL is
 // redis://user:password@host:6379/0, rediss://… for TLS, or
 // unix:///path/redis.sock?db=0; redis-sentinel://host:26379,host:26379/0?master=name
-// asks Sentinels for the master, and follows it. Special characters of user and password are
-// percent-escaped. While Redis is loading its data, Open waits until ctx ends;
-// every other trouble is an error at once.
+// asks Sentinels for the master, and follows it. Special characters of user and
+// password are percent-escaped. While Redis is loading its data, Open waits until
+// ctx ends; every other trouble is an error at once.
 func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	o, err := o.complete()
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 // Worker performs jobs. To Ruby each of its slots is a worker of its own.
 //
 // Run is the whole life of a worker; Start, Step and Stop are what it is made
-// of, for those who want to hold the reins. Handle, Pause, Resume, Drain, Hurry and CancelJobs may
-// be called at any time from any goroutine; of Start, Step, Heartbeat and Stop
-// only one may run at a time, and only Stop beside Run.
+// of, for those who want to hold the reins. Handle, Pause, Resume, Drain, Hurry
+// and CancelJobs may be called at any time from any goroutine; of Start, Step,
+// Heartbeat and Stop only one may run at a time, and only Stop beside Run.
 type Worker struct {
 	client *Client
 	cfg    WorkerConfig

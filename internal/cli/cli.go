@@ -123,6 +123,7 @@ const appHelp = `See it at work:        understudy demo
 Work with programs:    understudy work --queues mt_messages --jobs jobs.yml
 Enqueue a job:         understudy enqueue DeliverSMS 7 hello --queue mt_messages
 Move delayed jobs:     understudy scheduler
+And recurring ones:    understudy scheduler --schedule schedule.yml
 Look at them:          understudy delayed ls
 More about a command:  understudy work --help
 

@@ -17,7 +17,7 @@ func changeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "all", Usage: "all of them, where no filter is given"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing, say how many it would be"},
-		&cli.BoolFlag{Name: "yes", Usage: "don't ask"},
+		&cli.BoolFlag{Name: "yes", Usage: "don't ask; needed where there is no terminal to ask at"},
 	}
 }
 

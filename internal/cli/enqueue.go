@@ -43,7 +43,7 @@ func (a *app) enqueue() *cli.Command {
 			&cli.StringFlag{Name: "jobs", Usage: "jobs `FILE` that knows the class's queue"},
 			&cli.StringFlag{Name: "args", Usage: "all arguments as a JSON `ARRAY`"},
 			&cli.StringFlag{Name: "in", Usage: "`TIME` to wait: 5, 0.5, 30s, 1h30m"},
-			&cli.StringFlag{Name: "at", Usage: "`MOMENT` to wait for: 2026-12-31T23:59:00Z, '2026-12-31 23:59', or seconds since 1970"},
+			&cli.StringFlag{Name: "at", Usage: "`MOMENT` to wait for: 2026-12-31T23:59:00Z, '2026-12-31 23:59' (of this machine), or seconds since 1970"},
 			&cli.BoolFlag{Name: "front", Usage: "before the other jobs of the queue"},
 		),
 		Action: func(c *cli.Context) error { return a.runEnqueue(c.Context, a.settings(c)) },

@@ -25,7 +25,7 @@ func filterFlags() []cli.Flag {
 // timeFlags bound the time for which jobs wait.
 func timeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "after", Usage: "only jobs due at this `MOMENT` or later: 2026-12-31T23:59:00Z, '2026-12-31 23:59', seconds since 1970, or from now, 2h and -2h"},
+		&cli.StringFlag{Name: "after", Usage: "only jobs due at this `MOMENT` or later: 2026-12-31T23:59:00Z, '2026-12-31 23:59' (of this machine), seconds since 1970, or from now, 2h and -2h"},
 		&cli.StringFlag{Name: "before", Usage: "only jobs due before this `MOMENT`"},
 	}
 }

@@ -41,7 +41,7 @@ func (a *app) schedule() *cli.Command {
 func scheduleFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "env", Usage: "`NAME` of the environment, for jobs that are for some only [$RAILS_ENV]"},
-		&cli.StringFlag{Name: "tz", Usage: "time `ZONE` of lines of cron that name none, such as Europe/Stockholm (default: the machine's)"},
+		&cli.StringFlag{Name: "tz", Usage: "time `ZONE` of whatever names none, such as Europe/Stockholm (default: the machine's)"},
 		&cli.StringFlag{Name: "jobs", Usage: "jobs `FILE` that knows the queues of classes, for jobs that name none"},
 	}
 }

@@ -17,9 +17,10 @@ const schedulerHelp = `Moves delayed jobs and retries to their queues once they 
 recurring jobs. Any number may run, Ruby's resque-scheduler among them: the
 master lock in Redis says which one works.
 
-TERM, INT and QUIT stop it, USR1 prints the schedule with the next times, USR2
-reads it anew: the file, and what Redis holds. A file with a fault changes
-nothing. --dynamic follows what Ruby's or Go's set_schedule changes in Redis.
+TERM, INT and QUIT stop it, USR1 prints the schedule with the next times to
+standard error, USR2 reads it anew: the file, and what Redis holds. A file with
+a fault changes nothing. --dynamic follows what Ruby's or Go's set_schedule
+changes in Redis.
 
 Examples:
    understudy scheduler
@@ -30,14 +31,14 @@ Examples:
 func (a *app) scheduler() *cli.Command {
 	return &cli.Command{
 		Name:        "scheduler",
-		Usage:       "move delayed jobs to their queues when they are due",
+		Usage:       "enqueue delayed and recurring jobs when they are due",
 		UsageText:   binary + " scheduler [options]",
 		Description: schedulerHelp,
 		Flags: append(append(redisFlags(),
-			&cli.StringFlag{Name: "interval", Usage: "`TIME` between two looks [$RESQUE_SCHEDULER_INTERVAL] (default: 5)"},
+			&cli.StringFlag{Name: "interval", Usage: "`TIME` between two looks [$RESQUE_SCHEDULER_INTERVAL] (default: 5s)"},
 			&cli.StringFlag{Name: "schedule", Usage: "`FILE` of recurring jobs, in resque-scheduler's form"},
 			&cli.BoolFlag{Name: "dynamic", Usage: "follow changes of the recurring jobs in Redis [$DYNAMIC_SCHEDULE]"},
-			&cli.StringFlag{Name: "lock-timeout", Usage: "`TIME` after which a dead master is replaced [$LOCK_TIMEOUT] (default: 180)"},
+			&cli.StringFlag{Name: "lock-timeout", Usage: "`TIME` after which a dead master is replaced [$LOCK_TIMEOUT] (default: 180s)"},
 			&cli.StringFlag{Name: "batch", Usage: "`NUMBER` of jobs that one call moves at most [$DELAYED_REQUEUE_BATCH_SIZE] (default: 500)"},
 			&cli.StringFlag{Name: "lock-prefix", Usage: "`TEXT` before the name of the master lock [$" + lockPrefixVariable + "]"},
 			&cli.StringFlag{Name: "pidfile", Usage: "`FILE` that gets the process id [$PIDFILE]"},

@@ -19,9 +19,9 @@ const (
 
 func timeoutFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "shutdown-timeout", Usage: "`TIME` that running jobs have at a stop before they are cancelled [$RESQUE_PRE_SHUTDOWN_TIMEOUT] (default: 10)"},
-		&cli.StringFlag{Name: "cancel-timeout", Usage: "`TIME` that cancelled jobs have before they are given back [$RESQUE_TERM_TIMEOUT] (default: 5)"},
-		&cli.StringFlag{Name: "release-timeout", Usage: "`TIME` that giving back may take (default: 10)"},
+		&cli.StringFlag{Name: "shutdown-timeout", Usage: "`TIME` that running jobs have at a stop before they are cancelled [$RESQUE_PRE_SHUTDOWN_TIMEOUT] (default: 10s)"},
+		&cli.StringFlag{Name: "cancel-timeout", Usage: "`TIME` that cancelled jobs have before they are given back [$RESQUE_TERM_TIMEOUT] (default: 5s)"},
+		&cli.StringFlag{Name: "release-timeout", Usage: "`TIME` that giving back may take (default: 10s)"},
 	}
 }
 

@@ -67,7 +67,7 @@ func (a *app) work() *cli.Command {
 			&cli.StringFlag{Name: "queues", Usage: "`LIST` of queues by priority, with patterns (mail_*), exceptions (!slow) and weights (high=2) [$QUEUES, $QUEUE]"},
 			&cli.StringFlag{Name: "jobs", Usage: "`FILE` that says how to perform which class"},
 			&cli.StringFlag{Name: "concurrency", Usage: "`NUMBER` of jobs at a time [$COUNT] (default: 10)"},
-			&cli.StringFlag{Name: "interval", Usage: "`TIME` between looks at the queues, where Redis can't tell of changes; 0 is --until-empty, as in Ruby [$INTERVAL] (default: 5)"},
+			&cli.StringFlag{Name: "interval", Usage: "`TIME` between looks at the queues, where Redis can't tell of changes; 0 is --until-empty, as in Ruby [$INTERVAL] (default: 5s)"},
 			&cli.StringFlag{Name: "failures", Usage: "`WHERE` failures go, list or per-queue [$FAILURE_BACKEND: redis or redis_multi_queue] (default: list)"},
 			&cli.BoolFlag{Name: "no-suppress", Usage: "record each failure, also while a retry is pending"},
 			&cli.StringFlag{Name: "history", Usage: "`NUMBER` of attempts that Redis keeps, of all workers together; 0: none (default: 10000)"},

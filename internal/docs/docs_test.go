@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/understudy/internal/jobsfile"
 	"example.com/understudy/retry"
+	"example.com/understudy/scheduler"
 	"example.com/understudy/scheduler/schedulefile"
 )
 
@@ -160,6 +162,47 @@ func TestJobsListsEveryKey(t *testing.T) {
 		if !strings.Contains(example, "    "+key+": ") && !strings.Contains(example, "    "+key+":\n") {
 			t.Errorf("docs/jobs.md has no example of %s", key)
 		}
+	}
+}
+
+// Every member of a schedule's entry stands in the table of docs/schedules.md, and
+// the schedule to begin with is one without a warning.
+func TestSchedulesListEveryKey(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/schedules.md")
+	all := scheduler.Recurring{
+		Cron: "@daily", Every: "1h", FirstIn: "1h", FirstAt: "2030-01-01", LastIn: "2h", LastAt: "2030-01-02", Times: 3, KeepPast: true,
+		Class: "A", Queue: "q", Args: 1, CustomJobClass: "B", Env: "test", Description: "text", Persist: true,
+	}
+	for i := range reflect.TypeOf(all).NumField() {
+		if f := reflect.TypeOf(all).Field(i); f.IsExported() && reflect.ValueOf(all).Field(i).IsZero() {
+			t.Errorf("the field %s isn't tried", f.Name)
+		}
+	}
+	config, err := all.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := []string{"env", "persist"} // not in a configuration, or under another name there
+	for _, m := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(string(config), -1) {
+		keys = append(keys, m[1])
+	}
+	for _, key := range keys {
+		if !regexp.MustCompile("(?m)^\\|.*`" + key + "`.* \\|").MatchString(page) {
+			t.Errorf("docs/schedules.md has no row for %s", key)
+		}
+	}
+	if len(keys) < 16 {
+		t.Errorf("only %v were looked for", keys)
+	}
+	path := "examples/scheduler/schedule.yml"
+	file, err := schedulefile.Parse(path, []byte(read(t, path)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := schedulefile.Circumstances{Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Env: "production"}
+	if warnings := where.Warnings(file); len(warnings) > 0 {
+		t.Errorf("%v", warnings)
 	}
 }
 

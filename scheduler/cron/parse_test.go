@@ -207,6 +207,8 @@ func TestWarnings(t *testing.T) {
 		{"0 5/1 * * *", "hour 5/1 is 5 alone; later versions of Ruby's fugit go on to the end: write 5 or a range"},
 		{"0 0 -5/1 * *", "day -5/1 is -5 alone; later versions of Ruby's fugit go on to the end: write -5 or a range"},
 		{"0 0 * * 1/2", "weekday 1/2 is 1 alone: write a range, such as 1-6/2"},
+		{"@daily", ""},
+		{" @daily Europe/Paris", " @daily Europe/Paris: versions of Ruby's fugit refuse a time zone there; write the fields, such as 0 0 * * * Europe/Paris"},
 		{"0 0 * * mon%2", "weekday mon%2: versions of Ruby's fugit count the weeks differently; look at the next times"},
 	}
 	for _, test := range tests {

@@ -2,6 +2,7 @@ package cron
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -44,6 +45,9 @@ func Parse(line string) (*Schedule, error) {
 	}
 	if err := s.read(words); err != nil {
 		return nil, err
+	}
+	if strings.HasPrefix(strings.TrimSpace(line), "@") && zone != "" {
+		s.notes = append(s.notes, shown(line)+": versions of Ruby's fugit refuse a time zone there; write the fields, such as 0 0 * * * "+zone)
 	}
 	return s, nil
 }
